@@ -187,26 +187,28 @@ def _way_on(ck: Checkpoint, item: Finding, is_short: bool) -> None:
             st.page_link(
                 "pages/timeline.py",
                 label=say("screen_start.to_batch", batch=item.batch_id),
-                query_params={"batch": str(item.batch_id)},
+                query_params=links.onward(batch=str(item.batch_id)),
             )
         if operator.isdigit() and partition.isdigit():
             at = {"operator": operator, "partition": partition} | ({"store": store} if store else {})
             st.page_link(
                 "pages/state.py",
                 label=say("screen_start.to_partition", partition=partition, operator=operator),
-                query_params=at,
+                query_params=links.onward(**at),
             )
             if item.id == "STATE_SKEWED":
                 label = say("screen_start.to_largest_rows", partition=partition)
-                st.page_link("pages/state.py", label=label, query_params=at | {"find": "largest_values"})
+                st.page_link(
+                    "pages/state.py", label=label, query_params=links.onward(**at, find="largest_values")
+                )
         if item.option is not None:
-            chosen = {"option": item.option}
+            chosen = links.onward(option=item.option)
             st.page_link("pages/recovery.py", label=say("screen_start.to_recovery"), query_params=chosen)
         elif item.rewind_to is not None:
             rewind_link(item.rewind_to)
         elif item.recipe is not None and not is_short:
             label = say("screen_start.to_recovery_option", option=say_of("recovery", "TITLES", item.recipe))
-            st.page_link("pages/recovery.py", label=label, query_params={"option": item.recipe})
+            st.page_link("pages/recovery.py", label=label, query_params=links.onward(option=item.recipe))
 
 
 def rewind_link(batch: int) -> None:
@@ -214,5 +216,5 @@ def rewind_link(batch: int) -> None:
     st.page_link(
         "pages/recovery.py",
         label=say("screen_start.to_rewind", batch=batch),
-        query_params={"option": "rewind", f"{links.ANSWER}to_batch": str(batch)},
+        query_params=links.onward(**{"option": "rewind", f"{links.ANSWER}to_batch": str(batch)}),
     )

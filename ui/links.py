@@ -174,6 +174,17 @@ def is_end(name: str) -> bool:
     return name in (KAFKA, SINK, ISOLATION) or name.startswith((PLACE, TOPICS))
 
 
+def onward(**more: str) -> dict[str, str]:
+    """The parameters of a link to a page of the open checkpoint: what holds on every page (the checkpoint, the
+    ends, the level, the answers), and ``more``. A link to the page that is open gets nothing else."""
+    stays = {
+        name: st.query_params[name]
+        for name in st.query_params
+        if name in ("ck", "level") or name.startswith(ANSWER) or is_end(name)
+    }
+    return stays | more
+
+
 def choose(**values: object) -> None:
     """Sets choices from a callback; the address follows."""
     for key, value in values.items():

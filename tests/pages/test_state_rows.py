@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from urllib.parse import parse_qs
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -129,9 +130,11 @@ def test_a_setting_forbids_to_show_values(open_page: OpenPage, monkeypatch: pyte
 
 
 def test_the_finding_about_a_hot_partition_leads_to_its_largest_rows(open_page: OpenPage) -> None:
-    at = open_page("state", HOT)
-    labels = [link.proto.label for link in at.get("page_link")]
-    assert "Largest rows of partition 1" in labels
+    at = open_page("state", HOT, a_sink="delta")
+    links = {link.proto.label: parse_qs(link.proto.query_string) for link in at.get("page_link")}
+    found = links["Largest rows of partition 1"]
+    assert found["find"] == ["largest_values"] and found["partition"] == ["1"]
+    assert found["ck"] == [HOT] and found["a_sink"] == ["delta"], "a link to the open page keeps nothing else"
 
 
 def test_pyspark_code_stands_only_where_it_asks_the_same(open_page: OpenPage) -> None:
