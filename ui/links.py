@@ -175,8 +175,8 @@ def is_end(name: str) -> bool:
 
 
 def onward(**more: str) -> dict[str, str]:
-    """The parameters of a link to a page of the open checkpoint: what holds on every page (the checkpoint, the
-    ends, the level, the answers), and ``more``. A link to the page that is open gets nothing else."""
+    """The parameters of a link to a page of the open checkpoint: what holds on every page (the checkpoint,
+    the ends, the level, the answers), and ``more``. A link to the page that is open gets nothing else."""
     stays = {
         name: st.query_params[name]
         for name in st.query_params
