@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from core.analysis.checkpoint_size import CheckpointSize, checkpoint_size
@@ -38,6 +38,7 @@ from core.recovery import (
     resume_points,
 )
 from core.recovery.asked_query import asked_query
+from core.recovery.context import OF_ONE_FILE
 from core.recovery.repair_actions import with_repairs
 from core.sparklogs.evidence import NotRead
 
@@ -204,7 +205,7 @@ class Judgement:
         them could not be read, and StorageError."""
         query = asked_query(self.ck, answers, self.question.query)
         said = self._reading(query).forecast
-        context = read_recovery_context(self.ck, answers, self.connectors, said, self.sink)
+        context = self._with_intact(read_recovery_context(self.ck, answers, self.connectors, said, self.sink))
         if self.not_read:
             paths = [item.path for item in self.not_read]
             raise FileNotRead(
@@ -216,6 +217,16 @@ class Judgement:
     def advice(self, answers: Answers) -> Advice:
         """What to do, with these answers. Raises what :meth:`recovery` and :attr:`findings` raise."""
         return Advice.of(self.recovery(answers), self.findings.findings)
+
+    def _with_intact(self, context: RecoveryContext) -> RecoveryContext:
+        """The same, with the newest batch whose state is intact where the level deep found files that stop
+        the start (-1: none)."""
+        if self.question.level != "deep" or context.intact_batch is not None:
+            return context
+        found = [item for item in self.findings.findings if item.id in OF_ONE_FILE]
+        stops = [item.rewind_to for item in found if item.severity == "blocks_restart"]
+        intact = min((-1 if batch is None else batch for batch in stops), default=None)
+        return replace(context, intact_batch=intact)
 
     def _impacts(self, sink_kind: str | None) -> tuple[DeletionImpact, ...]:
         said = self.forecast

@@ -25,8 +25,21 @@ from ui import (
     state_rows,
     tables,
 )
+from ui.open_checkpoints import Opened
 
 FINDINGS = ("STATE_SKEWED", "STATE_GROWS")
+OF_CONTENTS = (
+    "STATE_FILE_DAMAGED",
+    "STATE_CHECKSUM_MISMATCH",
+    "STATE_FILE_ALTERED",
+    "STATE_DEFINITION_UNREADABLE",
+    "STATE_SCHEMA_UNREADABLE",
+    "STATE_NOT_RESTORABLE",
+    "JOIN_STATE_INCONSISTENT",
+    "SNAPSHOT_DIFFERS",
+    "ROWS_IN_WRONG_PARTITION",
+)
+"""What the contents of the state files show, once they were checked."""
 
 
 def main() -> None:
@@ -54,8 +67,11 @@ def main() -> None:
     overview(inventory)
     operator = choose_operator(inventory)
     finding_cards.some(opened, ck, FINDINGS, str(operator.operator_id))
-    with conclusion if operator.restorable.broken_partitions else st.container():  # that comes first
-        restorable(ck, operator)
+    with conclusion:
+        damaged = contents(opened, ck, operator)
+    is_first = damaged or operator.restorable.broken_partitions
+    with conclusion if is_first else st.container():
+        restorable(ck, operator, is_damaged=damaged)
     store = choose_store(operator)
     found = balance(operator, store, measure=choose_measure())
     with conclusion:
@@ -126,8 +142,16 @@ def choose_measure() -> Measure:
     return "written" if chosen == "written" else "kept" if chosen == "kept" else "state"
 
 
-def restorable(ck: Checkpoint, operator: OperatorState) -> None:
-    """Which version every partition can rebuild, and which partitions break the chain."""
+def contents(opened: Opened, ck: Checkpoint, operator: OperatorState) -> bool:
+    """What the contents of the state files show, once they were checked; whether they show anything."""
+    if cached_answers.deepest(ck) is None:
+        return False
+    return bool(finding_cards.some(opened, ck, OF_CONTENTS, str(operator.operator_id)))
+
+
+def restorable(ck: Checkpoint, operator: OperatorState, is_damaged: bool) -> None:
+    """Which version every partition can rebuild by the names of its files, and which partitions break the
+    chain. ``is_damaged``: what the contents show stands above."""
     found, number = operator.restorable, operator.operator_id
     if found.broken_partitions:
         broken(operator)
@@ -138,12 +162,20 @@ def restorable(ck: Checkpoint, operator: OperatorState) -> None:
         ]
         if needed is not None:
             sentences.append(say("screen_state.next_loads", version=needed, batch=needed - 1))
-        cards.text(" ".join([*sentences, say("screen_state.contents_not_checked")]), "small")
+        cards.text(" ".join([*sentences, said_of_contents(ck, is_damaged)]), "small")
     else:
         cards.text(say("screen_state.nothing_restorable"), "small")
     for problem in operator.problems:
         reason = words.one_line(problem.reason, 400)
         cards.message("plain", say("screen_state.problem", file=problem.evidence, reason=reason))
+
+
+def said_of_contents(ck: Checkpoint, is_damaged: bool) -> str:
+    """How the names go together with what is in the files."""
+    if is_damaged:
+        return say("screen_state.contents_damaged")
+    is_checked = cached_answers.deepest(ck) is not None
+    return say("screen_state.contents_checked" if is_checked else "screen_state.contents_not_checked")
 
 
 def broken(operator: OperatorState) -> None:

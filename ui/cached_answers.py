@@ -70,11 +70,19 @@ def _pace_of_state(key: Reading, _inventory: StateInventory) -> Pace | None:
     return state_pace(_inventory)
 
 
+def deepest(ck: Checkpoint) -> Level | None:
+    """ "deep" once the contents of the state files were checked in this reading: from then on every page
+    speaks of them."""
+    return "deep" if ck.is_kept(CONTENTS) else None
+
+
 def judgement(
     opened: Opened, ck: Checkpoint, level: Level | None = None, with_kafka: bool = True
 ) -> Judgement:
     """The judgement with what source and sink said, where they were given; ``with_kafka`` False does not wait
-    for the broker. Without a level the findings are those in what the first view has read."""
+    for the broker. Without a level it rests on what the first view has read, and on the contents of the state
+    files once they were checked."""
+    level = level or deepest(ck)
     asked = connectors.answers(opened, ck, with_kafka)
     topics = connectors.topics(ck)
     key = (opened.key, asked.key, tuple(sorted(topics.items())), level)
@@ -96,10 +104,9 @@ def _judgement(
 
 
 def next_start(opened: Opened, ck: Checkpoint) -> Forecast | str:
-    """What Spark does at the next start, with the contents of the state files once they were checked; or one
-    sentence why that cannot be said."""
+    """What Spark does at the next start, or one sentence why that cannot be said."""
     try:
-        return judgement(opened, ck, "deep" if ck.is_kept(CONTENTS) else None).forecast
+        return judgement(opened, ck).forecast
     except StorageError as error:
         return say("screen_start.start_not_known", reason=error)
 
@@ -113,7 +120,8 @@ def start_of(opened: Opened, ck: Checkpoint, spark: str | None, query: str, loss
     started = Query(operators=operators, topics=connectors.topics(ck), fail_on_data_loss=loss != "false")
     try:
         said = connectors.answers(opened, ck).connectors
-        return judge(ck, said, spark=spark, query=started).forecast
+        level, seconds = deepest(ck) or "normal", ck.settings.deep_check_seconds
+        return judge(ck, said, level=level, spark=spark, query=started, seconds=seconds).forecast
     except StorageError as error:
         return say("screen_start.start_not_known", reason=error)
 
@@ -140,7 +148,7 @@ def advice(opened: Opened, ck: Checkpoint, level: Level | None = None) -> Advice
     a level: by what the first view has read."""
     asked = connectors.answers(opened, ck)
     try:
-        return _advice((opened.key, asked.key, level), judgement(opened, ck, level))
+        return _advice((opened.key, asked.key, level or deepest(ck)), judgement(opened, ck, level))
     except (StorageError, UsageError):
         return None
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.analysis.forecast.contents import CONTENTS
 from core.checkpoint import Checkpoint
 from core.incident import Beside, Report, is_address, report, to_chat, to_html, to_markdown
 from core.messages import say, words
@@ -44,5 +43,5 @@ def folded(opened: Opened, ck: Checkpoint) -> None:
 def _made(opened: Opened, ck: Checkpoint) -> Report:
     """The report of the judgement that the page shows, with the address of the view."""
     link = links.address()
-    judgement = cached_answers.judgement(opened, ck, "deep" if ck.is_kept(CONTENTS) else None)
+    judgement = cached_answers.judgement(opened, ck)
     return report(judgement, Beside(link=link if is_address(link) else ""))

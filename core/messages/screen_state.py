@@ -30,6 +30,8 @@ SENTENCES: dict[str, str] = {
     ),
     "next_loads": "The next batch loads version {version} (batch {batch} + 1).",
     "contents_not_checked": "Not checked: the contents of the files.",
+    "contents_checked": "Their contents were checked and show no damage, as far as the page Integrity says.",
+    "contents_damaged": "That is what the names say; what the contents say stands above.",
     "nothing_restorable": (
         "No version can be rebuilt from the names of the files: nothing is committed yet, or the layout"
         " is not known."
