@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 from core.analysis.checkpoint_size import CheckpointSize, checkpoint_size
 from core.analysis.findings import FindingsReport, findings, next_batch_of
 from core.analysis.forecast import Forecast, Level, Query, Reading, read_forecast
+from core.analysis.recorded_contents import RecordedContents, recorded_contents
 from core.checkpoint import Checkpoint
 from core.connectors import ConnectorAnswers
 from core.connectors.answers import BrokerAnswer
@@ -128,32 +129,43 @@ class Judgement:
 
     def _findings(self) -> FindingsReport:
         asked, reading = self.question, self._reading(next_batch_of(self.question.query))
+        recorded = self._recorded(asked.query)
         report = findings(
             self.ck,
-            level=asked.level,
+            level=asked.level if recorded is None else "normal",
             spark=asked.spark,
             newest=asked.newest,
             query=asked.query,
             connectors=self.connectors,
             reading=reading,
         )
+        report = report if recorded is None else recorded.in_report(report)
         return with_repairs(report, reading.checkpoint, reading.forecast, self.connectors)
 
     def _reading(self, query: Query) -> Reading:
         """The forecast with the reading that it rests on: one for the forecast and for the findings."""
-        asked = self.question
-        return self._once(
-            f"forecast {query}",
-            lambda: read_forecast(
-                self.ck,
-                asked.spark,
-                query,
-                asked.level,
-                self.connectors,
-                seconds=asked.seconds,
-                progress=self._progress,
-            ),
+        return self._once(f"forecast {query}", lambda: self._read(query))
+
+    def _read(self, query: Query) -> Reading:
+        asked, recorded = self.question, self._recorded(query)
+        reading = read_forecast(
+            self.ck,
+            asked.spark,
+            query,
+            asked.level if recorded is None else "normal",
+            self.connectors,
+            seconds=asked.seconds,
+            progress=self._progress,
         )
+        if recorded is None:
+            return reading
+        return replace(reading, forecast=recorded.in_forecast(reading.forecast))
+
+    def _recorded(self, query: Query) -> RecordedContents | None:
+        """At the level deep of evidence without the contents of the state files: what they showed when it was
+        taken, for the Spark and the query of then."""
+        is_then = self.question.spark is None and query.operators is None
+        return recorded_contents(self.ck.door) if self.question.level == "deep" and is_then else None
 
     @property
     def sources(self) -> tuple[SourceState, ...]:

@@ -116,7 +116,8 @@ def check(opened: Opened, ck: Checkpoint) -> None:
         labels = {str(level): LEVEL_TEXTS[level] for level in LEVELS}
         chosen = selection.pick("Check level", "level", labels, LEVEL_TEXTS["normal"], width=380)
     level: Level = next((item for item in LEVELS if item == chosen), "normal")
-    cards.text(cost(ck, level), "small")
+    was_read = cached_answers.deepest(ck) is not None
+    cards.text(say("screen_integrity.contents_read") if was_read else cost(ck, level), "small")
     how_large(opened, ck, level)
     if finding_cards.show(opened, ck, level):
         impact_card.card(opened, ck, is_short=True)

@@ -7,6 +7,7 @@ import numpy as np
 import streamlit as st
 
 from core.analysis.balance import Balance, Growth, Measure, balance, growth
+from core.analysis.recorded_contents import OF_CONTENTS
 from core.checkpoint import Checkpoint
 from core.checkpoint.model import OperatorState, StateInventory
 from core.messages import say, words
@@ -28,18 +29,6 @@ from ui import (
 from ui.open_checkpoints import Opened
 
 FINDINGS = ("STATE_SKEWED", "STATE_GROWS")
-OF_CONTENTS = (
-    "STATE_FILE_DAMAGED",
-    "STATE_CHECKSUM_MISMATCH",
-    "STATE_FILE_ALTERED",
-    "STATE_DEFINITION_UNREADABLE",
-    "STATE_SCHEMA_UNREADABLE",
-    "STATE_NOT_RESTORABLE",
-    "JOIN_STATE_INCONSISTENT",
-    "SNAPSHOT_DIFFERS",
-    "ROWS_IN_WRONG_PARTITION",
-)
-"""What the contents of the state files show, once they were checked."""
 
 
 def main() -> None:

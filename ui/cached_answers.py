@@ -13,6 +13,7 @@ from core.analysis.forecast import Forecast, Query
 from core.analysis.forecast.contents import CONTENTS
 from core.analysis.forecast.verdict import in_few_words
 from core.analysis.pace import Pace, Paces, paces, state_pace
+from core.analysis.recorded_contents import lacks_contents, recorded_contents
 from core.analysis.timeline import Timeline, build_timeline
 from core.checkpoint import Checkpoint, Source
 from core.checkpoint.model import OperatorState, StateInventory
@@ -71,8 +72,10 @@ def _pace_of_state(key: Reading, _inventory: StateInventory) -> Pace | None:
 
 
 def deepest(ck: Checkpoint) -> Level | None:
-    """ "deep" once the contents of the state files were checked in this reading: from then on every page
-    speaks of them."""
+    """The level deep once the contents of the state files were checked, in this reading or when the evidence
+    was taken: from then on every page speaks of them. None before."""
+    if lacks_contents(ck.door):
+        return "deep" if recorded_contents(ck.door) is not None else None
     return "deep" if ck.is_kept(CONTENTS) else None
 
 
@@ -81,8 +84,10 @@ def judgement(
 ) -> Judgement:
     """The judgement with what source and sink said, where they were given; ``with_kafka`` False does not wait
     for the broker. Without a level it rests on what the first view has read, and on the contents of the state
-    files once they were checked."""
+    files once they were checked; these are never looked for in evidence that does not have them."""
     level = level or deepest(ck)
+    if level == "deep" and lacks_contents(ck.door):
+        level = deepest(ck) or "normal"
     asked = connectors.answers(opened, ck, with_kafka)
     topics = connectors.topics(ck)
     key = (opened.key, asked.key, tuple(sorted(topics.items())), level)

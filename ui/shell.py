@@ -20,6 +20,7 @@ from ui import (
     cards,
     collector,
     connector_settings,
+    deep_level,
     freshness,
     kept_incidents,
     kept_views,
@@ -149,6 +150,9 @@ def _main() -> None:
     if unknown is not None:
         cards.message("plain", say("screens.no_such_page", page=unknown, shown=page.title))
     above = st.container()
+    if opened is not None and opened.ck is not None and page.title not in (LIST, INCIDENTS):
+        with above:
+            deep_level.settle(opened, opened.ck, is_chosen_here=page.url_path == "integrity")
     try:
         with routed(opened):
             page.run()

@@ -66,6 +66,10 @@ SENTENCES: dict[str, str] = {
     "is_evidence": "Evidence of {moment:moment}, of {location}.",
     "said_then": "What source and sink said when the evidence was taken",
     "asked_now": "They are not asked again for evidence unless you give their places below.",
+    "contents_then": (
+        "the contents of the state files, which are not in the evidence (what they showed when it was taken"
+        " is said again)"
+    ),
     "now_gone": "Removed by the query while the evidence was taken: {count:counted file}.",
     "no_secrets": "Credentials and storage options are not in it. The logs are, as Spark wrote them.",
 }

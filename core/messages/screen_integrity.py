@@ -18,6 +18,10 @@ SENTENCES: dict[str, str] = {
         "Then decodes the state files that are needed, of {files:counted state file} with"
         " {size_bytes:size} in total, for at most {seconds:.0f} s."
     ),
+    "contents_read": (
+        "What is in the state files was checked, and every page speaks of it. A lower level that is chosen"
+        " here applies after Refresh."
+    ),
     "writing": "Is a query writing to this checkpoint?",
     "look_again": "Look again in {seconds} seconds",
     "look_again_what": "Lists the logs twice and compares them. Nothing is written.",

@@ -31,6 +31,16 @@ SENTENCES: dict[str, str] = {
     "open_inner_placeholder": "Choose one to open it",
     "storage_stopped": "Refresh when the storage answers again.",
     "link_help": "This address opens exactly this view. Copy it here or from the address bar.",
+    "deep_working": "Decoding the state files, as this link asks for, for at most {seconds:.0f} s ...",
+    "deep_of_evidence": (
+        "This link asks for the level deep. It was not run: the evidence has no contents of state files, and"
+        " they were not checked when it was taken."
+    ),
+    "deep_while_followed": (
+        "The state files of this reading were not decoded: the level deep is not run again and again while"
+        " the checkpoint is followed. Switch off Follow, or open Integrity."
+    ),
+    "deep_failed": "This link asks for the level deep, which could not be run: {reason}",
     "refresh_help": (
         "Looks at the newest files and reads what is new. When nothing is new, an object store is not"
         " listed in full."

@@ -61,3 +61,48 @@ def test_the_state_page_does_not_say_that_what_is_damaged_can_be_rebuilt(
     assert "Not checked: the contents of the files." not in shown
     at = open_page("integrity", f"samples/{HOT}/checkpoint", level="deep")
     assert "Their contents were checked and show no damage" in to(at, "state")
+
+
+def test_the_link_of_every_page_has_the_level_once_it_was_run(open_page: OpenPage, damaged: Path) -> None:
+    at = open_page("integrity", damaged)
+    assert "level=deep" not in link_of(at)
+    at.selectbox(key="pick_level").set_value("deep").run()
+    for page in PAGES:
+        to(at, page)
+        assert "level=deep" in link_of(at), page
+    shown = to(open_page("overview", damaged), "timeline")  # another session shares what was read
+    assert FAILS in shown
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_link_with_the_level_deep_runs_it_on_every_page(
+    open_page: OpenPage, damaged: Path, page: str
+) -> None:
+    at = open_page(page, damaged, level="deep")
+    assert_no_error(at)
+    assert FAILS in words_of(at) and RESUMES not in words_of(at)
+
+
+def test_a_lower_level_applies_after_refresh_and_takes_nothing_back_before(
+    open_page: OpenPage, damaged: Path
+) -> None:
+    at = open_page("integrity", damaged, level="deep")
+    at.selectbox(key="pick_level").set_value("quick").run()
+    assert_no_error(at)
+    assert FAILS in words_of(at) and "A lower level that is chosen" in words_of(at)
+    assert "level=deep" in link_of(at)
+    at.button(key="refresh").click().run()
+    assert_no_error(at)
+    assert "level=quick" in link_of(at) and "Not checked: state/" in words_of(at)
+
+
+def test_while_the_checkpoint_is_followed_the_level_is_said_not_to_be_run(
+    open_page: OpenPage, damaged: Path
+) -> None:
+    at = open_page("overview", damaged, level="deep", follow="true")
+    assert_no_error(at)
+    assert "The state files of this reading were not decoded" in words_of(at)
+
+
+def link_of(at: AppTest) -> str:
+    return next(code.value for code in at.code if "ck=" in code.value)

@@ -121,7 +121,7 @@ def test_the_deep_level_decodes_the_state_and_finds_nothing_in_a_clean_sample(op
     at = open_page("integrity", "samples/windowed-aggregation-hot-partition/checkpoint", level="deep")
     assert_no_error(at)
     shown = words_of(at)
-    assert "Then decodes the state files that are needed" in shown
+    assert "What is in the state files was checked, and every page speaks of it." in shown
     assert "blocks the restart" not in shown and "risk of loss" not in shown
 
 

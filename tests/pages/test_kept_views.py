@@ -289,3 +289,41 @@ def test_without_a_store_or_its_list_there_is_no_page_of_incidents(
     settings.delenv(f"{PREFIX}INCIDENT_STORE")
     get_settings.cache_clear()
     assert not kept_incidents.are_listed()
+
+
+def test_what_the_level_deep_showed_is_kept(open_page: OpenPage, prod: Path) -> None:
+    """The contents of state files are not in the evidence; what they showed is said on every page."""
+    file = prod / "state" / "0" / "1" / "9.changelog"
+    file.write_bytes(file.read_bytes()[:40])
+    link = kept_link(open_page("integrity", "prod/orders", level="deep"))
+    assert link["level"] == "deep"
+    shutil.rmtree(prod)
+    for given in (link, {"ck": link["ck"]}):  # as from the page Incidents
+        for page in PAGES:
+            at = open_page(page, **given)
+            assert_no_error(at)
+            shown = words_of(at)
+            assert "Spark will start and fail in batch 10" in shown, page
+            assert "Spark will resume with batch 10" not in shown, page
+            assert "level=deep" in next(code.value for code in at.code if "ck=" in code.value)
+    shown = words_of(open_page("recovery", **link))
+    assert "Logs and state are complete for batch 7" in shown and "A plain start resumes" not in shown
+    shown = words_of(open_page("integrity", **link))
+    assert shown.count("▲ Spark will start and fail") + shown.count("▲ state/0/1/9.changelog") == 2, shown
+    assert "▲ fails: load state version 10" in shown
+    shown = words_of(open_page("overview", **link))
+    assert "Nothing is planned or committed yet" not in shown
+    rows = open_page("incidents").dataframe[0].value.to_dict("records")
+    assert [row["next start"] for row in rows] == ["fails in batch 10"]
+
+
+def test_the_level_deep_of_evidence_that_was_kept_without_it_is_said_not_to_be_run(
+    open_page: OpenPage, prod: Path
+) -> None:
+    link = kept_link(open_page("overview", "prod/orders"), "keep-here")
+    for page in ("overview", "integrity", "recovery"):
+        at = open_page(page, **link, level="deep")
+        assert_no_error(at)
+        assert "It was not run: the evidence has no contents of state files" in words_of(at), page
+    shown = words_of(open_page("recovery", **link))
+    assert "The options cannot be worked out" not in shown and "A plain start resumes" in shown
