@@ -27,7 +27,7 @@ from core.connectors.model import DeltaSourceState, KafkaPartitionState, KafkaTo
 from core.connectors.sink import sink_state
 from core.connectors.sink_history import SinkHistory, sink_history
 from core.errors import CheckpointExplorerError, FileNotRead
-from core.messages import say
+from core.messages import Sentence, say
 from core.recovery import (
     Advice,
     Answers,
@@ -196,12 +196,23 @@ class Judgement:
     @property
     def impacts(self) -> tuple[DeletionImpact, ...]:
         """What deleting the checkpoint repeats and loses; nothing when something it rests on could not be
-        read. Raises StorageError."""
+        read (:attr:`why_no_impact` says so). Raises StorageError."""
         return self.impacts_at(None)
 
     def impacts_at(self, sink_kind: str | None) -> tuple[DeletionImpact, ...]:
         """The same, at a kind of sink that somebody has answered."""
         return self._once(f"impacts {sink_kind}", lambda: self._impacts(sink_kind))
+
+    @property
+    def why_no_impact(self) -> Sentence:
+        """Why :attr:`impacts` is empty: nothing was planned, or it is not known. Raises StorageError."""
+        if self.not_read:
+            paths = [item.path for item in self.not_read]
+            reason = self.not_read[0].reason.rstrip(".")
+            return say("screen_start.impact_not_read", paths=paths, reason=reason)
+        if self.ck.commit_ids and not self.ck.offset_ids:
+            return say("screen_start.impact_no_offsets", last=self.ck.commit_ids[-1])
+        return say("screen_start.impact_none")
 
     @property
     def not_read(self) -> tuple[NotRead, ...]:

@@ -141,9 +141,10 @@ def findings(opened: Opened, ck: Checkpoint, level: Level | None = None) -> Find
 
 
 def impacts(opened: Opened, ck: Checkpoint) -> tuple[DeletionImpact, ...] | str:
-    """What deleting the checkpoint costs, or one sentence why that cannot be said."""
+    """What deleting the checkpoint costs; or one sentence why that cannot be said, or why it is nothing."""
     try:
-        return judgement(opened, ck).impacts
+        judged = judgement(opened, ck)
+        return judged.impacts or judged.why_no_impact
     except StorageError as error:
         return say("screen_start.impact_not_known", reason=error)
 

@@ -22,9 +22,6 @@ def card(opened: Opened, ck: Checkpoint, with_link: bool = True, is_short: bool 
     if isinstance(impacts, str):
         cards.message("plain", impacts)
         return
-    if not impacts:
-        cards.text(say("screen_start.impact_none"), "small")
-        return
     together = _together(impacts) if is_short else [[impact] for impact in impacts]
     with st.grid(len(together), min_column_width=260, vertical_alignment="top"):
         for same in together:

@@ -200,8 +200,7 @@ class _Writing:
         if isinstance(found, str):
             yield Paragraph(_line(say("screen_start.impact_not_known", reason=found)))
         elif not found:
-            is_known = not self._judgement.not_read
-            yield Paragraph(say("screen_start.impact_none") if is_known else say("report.impact_not_read"))
+            yield Paragraph(_line(self._judgement.why_no_impact))
         else:
             for impact in found:
                 yield Paragraph(_line(f"{impact.sentence} ({words.CERTAINTY[impact.certainty]})"))

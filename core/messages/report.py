@@ -16,7 +16,6 @@ SENTENCES: dict[str, str] = {
     "absent": "no file",
     "longest": "duration, longest {longest:duration}",
     "impact": "Impact of deleting this checkpoint",
-    "impact_not_read": "The impact is not known: something that it rests on could not be read.",
     "findings": "Findings",
     "as_above": "This is why the next start does what is said at the top.",
     "more_findings": "{n:counted finding} more: python -m core check.",

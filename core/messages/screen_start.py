@@ -38,6 +38,12 @@ SENTENCES: dict[str, str] = {
     "impact": "Impact of deleting this checkpoint",
     "impact_why": "What these numbers rest on",
     "impact_none": "Nothing is planned or committed yet, so nothing would be repeated or lost.",
+    "impact_not_read": (
+        "The impact of deleting is not known, because {paths:listed 3} could not be read ({reason})."
+    ),
+    "impact_no_offsets": (
+        "The impact of deleting is not known: commits/ has batches up to {last}, and offsets/ has no file."
+    ),
     "impact_not_known": "The impact of deleting this checkpoint is not known: {reason}",
     "impact_connect": "Some numbers are not known: connect source and sink",
     "impact_source": "Source & sink: where these numbers come from",

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from core.settings import PREFIX, get_settings
 from tests.pages.conftest import PAGES, OpenPage, assert_no_error, words_of
-from tests.support.build import SAMPLES, kafka_checkpoint
+from tests.support.build import SAMPLES, copy_sample, kafka_checkpoint
 
 
 def sentence_of(open_page: OpenPage, ck: str | Path) -> str:
@@ -132,3 +135,40 @@ def test_pasting_a_location_elsewhere_opens_it(open_page: OpenPage, tmp_path: Pa
     at = open_page("overview", tmp_path)
     assert_no_error(at)
     assert "Spark will re-run batch 2" in words_of(at)
+
+
+def test_the_impact_is_not_said_to_be_nothing_where_a_file_could_not_be_read(
+    open_page: OpenPage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Batches are committed; deleting the checkpoint costs what nobody knows here."""
+    root = copy_sample("files-died-mid-batch", tmp_path / "prod")
+    newest = max(
+        (root / "offsets").iterdir(), key=lambda path: (path.name.isdigit(), len(path.name), path.name)
+    )
+    newest.rename(tmp_path / "elsewhere")
+    newest.symlink_to(tmp_path / "elsewhere")  # a server does not follow it
+    monkeypatch.setenv(f"{PREFIX}ADDRESS", "10.0.0.1")
+    monkeypatch.setenv(f"{PREFIX}ROOTS", json.dumps({"prod": str(tmp_path / "prod")}))
+    get_settings.cache_clear()
+    try:
+        for page in ("overview", "recovery"):
+            shown = words_of(open_page(page, "prod/checkpoint"))
+            assert "Nothing is planned or committed yet" not in shown, page
+            told = f"The impact of deleting is not known, because offsets/{newest.name} could not be read"
+            assert told in shown, page
+    finally:
+        get_settings.cache_clear()
+
+
+def test_the_impact_is_not_nothing_where_only_the_offsets_are_gone(
+    open_page: OpenPage, tmp_path: Path
+) -> None:
+    root = copy_sample("files-stopped-cleanly", tmp_path)
+    shutil.rmtree(root / "offsets")
+    shown = words_of(open_page("overview", root))
+    assert "commits/ has batches up to 13, and offsets/ has no file" in shown
+    assert "so nothing would be repeated or lost" not in shown
+    (tmp_path / "new" / "offsets").mkdir(parents=True)
+    (tmp_path / "new" / "metadata").write_text('{"id":"730aa211-41ff-4ee3-b1b9-9e62ed047c5f"}')
+    shown = words_of(open_page("overview", tmp_path / "new"))
+    assert "Nothing is planned or committed yet, so nothing would be repeated or lost." in shown
