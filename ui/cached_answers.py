@@ -27,7 +27,7 @@ from core.judgement import Judgement, judge
 from core.messages import say, words
 from core.recovery import Advice, Answers, DeletionImpact, ResumeAnswer
 from core.rehearsal.command import rehearse_command as filled_in
-from ui import cards, connectors, readings
+from ui import cards, connectors, readings, recovery_answers
 from ui.open_checkpoints import MOST_OPEN, Opened
 from ui.readings import Reading
 
@@ -150,18 +150,19 @@ def impacts(opened: Opened, ck: Checkpoint) -> tuple[DeletionImpact, ...] | str:
 
 
 def advice(opened: Opened, ck: Checkpoint, level: Level | None = None) -> Advice | None:
-    """What to do as long as no question is answered; None where the files it rests on cannot be read. Without
+    """What to do, by the answers given on Recovery; None where the files it rests on cannot be read. Without
     a level: by what the first view has read."""
-    asked = connectors.answers(opened, ck)
+    asked, answers = connectors.answers(opened, ck), recovery_answers.choices()
+    key = (opened.key, asked.key, level or deepest(ck), tuple(sorted(answers.values.items())))
     try:
-        return _advice((opened.key, asked.key, level or deepest(ck)), judgement(opened, ck, level))
+        return _advice(key, judgement(opened, ck, level), answers)
     except (StorageError, UsageError):
         return None
 
 
 @readings.cached(2 * MOST_OPEN)
-def _advice(key: tuple[object, ...], _judgement: Judgement) -> Advice:
-    return _judgement.advice(Answers())
+def _advice(key: tuple[object, ...], _judgement: Judgement, _answers: Answers) -> Advice:
+    return _judgement.advice(_answers)
 
 
 def changes(

@@ -9,7 +9,8 @@ import streamlit as st
 from core.analysis.findings import SEVERITIES, Finding, FindingsReport, Level
 from core.checkpoint import Checkpoint
 from core.messages import Sentence, say, say_of, words
-from ui import cached_answers, cards, links
+from core.recovery.advice import by_answers
+from ui import cached_answers, cards, links, recovery_answers
 from ui.open_checkpoints import Opened
 
 TONES: dict[str, cards.Tone] = {
@@ -87,11 +88,14 @@ def some(opened: Opened, ck: Checkpoint, ids: Collection[str], place: str | None
 
 
 def what_to_do(opened: Opened, ck: Checkpoint, level: Level | None = None) -> None:
-    """For the card of the next start, and above the findings: the same advice as on Recovery, as long as no
-    question is answered there."""
+    """For the card of the next start, and above the findings: the advice of Recovery, with the answers that
+    were given there."""
     found = cached_answers.advice(opened, ck, level)
-    if found is not None:
-        cards.text(say("screen_start.what_to_do", action=found.sentence))
+    if found is None:
+        return
+    cards.text(say("screen_start.what_to_do", action=found.sentence))
+    if given := by_answers(recovery_answers.choices()):
+        cards.text(given, "small")
 
 
 def blocking(report: FindingsReport) -> Finding | None:

@@ -33,13 +33,16 @@ class Field:
     example: str
 
 
+def choices() -> Answers:
+    """The answers that are one of a list. They are in the address of every page, because the advice on it
+    rests on them."""
+    found = {name: links.chosen(links.ANSWER + name, CHOICES[name]) for name in ASKED}
+    return Answers({name: value for name, value in found.items() if value is not None})
+
+
 def given() -> Answers:
     """The answers so far, from the address and the session. One that cannot be used is said and left out."""
-    values: dict[str, str] = {}
-    for name in ASKED:
-        value = links.chosen(links.ANSWER + name, CHOICES[name])
-        if value is not None:
-            values[name] = value
+    values = dict(choices().values)
     for name in NUMBERS:
         number = _number(name)
         if number is not None and _is_used(name, number):

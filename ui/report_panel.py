@@ -7,7 +7,7 @@ import streamlit as st
 from core.checkpoint import Checkpoint
 from core.incident import Beside, Report, is_address, report, to_chat, to_html, to_markdown
 from core.messages import say, words
-from ui import cached_answers, cards, links
+from ui import cached_answers, cards, links, recovery_answers
 from ui.open_checkpoints import Opened
 
 
@@ -44,4 +44,6 @@ def _made(opened: Opened, ck: Checkpoint) -> Report:
     """The report of the judgement that the page shows, with the address of the view."""
     link = links.address()
     judgement = cached_answers.judgement(opened, ck)
-    return report(judgement, Beside(link=link if is_address(link) else ""))
+    return report(
+        judgement, Beside(link=link if is_address(link) else "", answers=recovery_answers.choices())
+    )

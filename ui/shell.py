@@ -26,6 +26,7 @@ from ui import (
     kept_views,
     links,
     open_checkpoints,
+    recovery_answers,
     root_listings,
 )
 from ui.open_checkpoints import Opened
@@ -153,6 +154,7 @@ def _main() -> None:
     if opened is not None and opened.ck is not None and page.title not in (LIST, INCIDENTS):
         with above:
             deep_level.settle(opened, opened.ck, is_chosen_here=page.url_path == "integrity")
+            recovery_answers.choices()
     try:
         with routed(opened):
             page.run()

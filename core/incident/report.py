@@ -10,7 +10,7 @@ A report is sent to people who may not see the store, so credentials do not get 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from core import __version__
@@ -24,6 +24,7 @@ from core.incident.secrets import secrets_of, without_secrets
 from core.judgement import Judgement
 from core.messages import say, say_of, words
 from core.recovery import Advice, Answers, ResumeAnswer, SourceResume, as_pyspark
+from core.recovery.advice import by_answers
 from core.storage.location import title_of
 
 T = TypeVar("T")
@@ -95,11 +96,13 @@ class Report:
 @dataclass(frozen=True, slots=True)
 class Beside:
     """What belongs to a report beside the judgement: ``link`` to the view, ``sha256`` and ``file`` of an
-    evidence file of the same checkpoint (of a checkpoint that is an evidence file itself they are known)."""
+    evidence file of the same checkpoint (of a checkpoint that is an evidence file itself they are known),
+    ``answers`` given to the questions of the recovery."""
 
     link: str = ""
     sha256: str = ""
     file: str = ""
+    answers: Answers = field(default_factory=Answers)
 
 
 def is_address(link: str) -> bool:
@@ -161,11 +164,14 @@ class _Writing:
 
     def _to_do(self) -> Iterator[Paragraph]:
         """The advice for the whole checkpoint, then what each serious finding asks for."""
-        found = _said(lambda: self._judgement.advice(Answers()))
+        answers = self._beside.answers
+        found = _said(lambda: self._judgement.advice(answers))
         if isinstance(found, str):
             yield Paragraph(_line(say("report.no_option", reason=found)))
         else:
             yield from _advice(found)
+            if given := by_answers(answers):
+                yield Paragraph(_line(given))
         said = set() if isinstance(found, str) else {found.first}
         for item in () if isinstance(self._findings, str) else self._findings.findings:
             if item.severity in SERIOUS and item.action not in said:

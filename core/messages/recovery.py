@@ -75,6 +75,15 @@ DECIDES: dict[str, str] = {
 }
 """What the answer to a question is about, by its id."""
 
+GIVEN: dict[str, str] = {
+    "what_happened": "what happened: {answer}",
+    "sink": "sink: {answer}",
+    "source_complete": "source has every record: {answer}",
+    "stateful": "stateful part: {answer}",
+    "platform": "runs on {answer}",
+}
+"""An answer that was given, by the question."""
+
 SOURCE_COMPLETE: dict[str, str] = {
     "yes": "Yes, all of them",
     "no": "No, some are gone",
@@ -133,6 +142,7 @@ SENTENCES: dict[str, str] = {
         " why it could not be read, and ask again."
     ),
     # answers
+    "by_answers": "By the answers given on Recovery ({given:listed}).",
     "answer_not_text": "The answer {key!r} is not text.",
     "answer_without_value": "{pair!r} is not an answer. Write key=value, for example sink=file.",
     "answer_not_a_choice": "{key} must be one of {choices}; {value!r} is not one of them.",

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from core.analysis.findings import Finding
 from core.messages import say, say_of
-from core.messages.recovery import NAMES
+from core.messages.recovery import GIVEN, NAMES
+from core.recovery.answers import Answers
 from core.recovery.context import RecoveryContext
 from core.recovery.options import Option, options
 from core.recovery.questions import Question, first_deciding, questions
@@ -58,6 +59,16 @@ class Advice:
         if self.option is None:
             return say("recovery.advice_none")
         return say("recovery.advice", title=self.option.title.rstrip("."))
+
+
+def by_answers(answers: Answers) -> str:
+    """Which answers the advice rests on; empty where none was given."""
+    given = [
+        say_of("recovery", "GIVEN", name, answer=NAMES.get(name, {}).get(value) or value.replace("_", " "))
+        for name, value in answers.values.items()
+        if name in GIVEN
+    ]
+    return say("recovery.by_answers", given=given) if given else ""
 
 
 def _about(question: Question) -> str:

@@ -153,3 +153,25 @@ def test_a_start_that_depends_on_what_only_the_user_knows_is_in_doubt(
     at = open_page("overview", str(tmp_path / "ck"))
     assert_no_error(at)
     assert "◐ Spark will resume" in words_of(at) and "it fails instead: there is no state/." in words_of(at)
+
+
+def test_what_was_answered_on_recovery_counts_on_every_page_and_for_a_teammate(open_page: OpenPage) -> None:
+    at = open_page("recovery", "samples/missing-delta-file/checkpoint")
+    at.selectbox(key="pick_a_sink").set_value("kafka").run()
+    at.selectbox(key="pick_a_stateful").set_value("unchanged").run()
+    link = ""
+    for page in ("overview", "integrity", "timeline", "overview"):
+        at.switch_page(f"pages/{page}.py").run()
+        assert_no_error(at)
+        link = next(code.value for code in at.code if "ck=" in code.value)
+        assert "a_sink=kafka" in link and "a_stateful=unchanged" in link, page
+    advised = "What to do: Reset the checkpoint and continue incrementally."
+    given = "By the answers given on Recovery (sink: Kafka and stateful part: unchanged)."
+    shown = words_of(at)
+    assert advised in shown and given in shown and "It depends on the sink" not in shown
+    other = open_page(
+        "overview", "samples/missing-delta-file/checkpoint", a_sink="kafka", a_stateful="unchanged"
+    )
+    assert advised in words_of(other)
+    other = open_page("overview", "samples/files-stopped-cleanly/checkpoint")
+    assert "By the answers given" not in words_of(other)

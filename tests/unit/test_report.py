@@ -18,6 +18,7 @@ from core.incident.batch_marks import newest_marks
 from core.incident.report_markdown import CHAT_LINES, escaped, fenced
 from core.incident.secrets import without_secrets
 from core.judgement import judge
+from core.recovery import Answers
 from core.storage import Door, parse_location
 from tests.support.build import (
     CONF_4_3,
@@ -318,3 +319,15 @@ def test_what_could_not_be_read_is_named_and_nothing_is_added_to_the_text(
     status, out, _ = run(capsys, "report", str(root), "--format", "html")
     assert out.rstrip().endswith("</html>")
     assert status in (1, 10)
+
+
+def test_answers_given_beside_it_decide_what_to_do_and_are_named() -> None:
+    place = SAMPLES / "missing-delta-file" / "checkpoint"
+    given = Beside(
+        answers=Answers({"sink": "kafka", "stateful": "unchanged", "what_happened": "batch_fails"})
+    )
+    for text in (to_chat(made(place, given)), to_markdown(made(place, given))):
+        assert "Reset the checkpoint and continue incrementally" in text and "depends on the sink" not in text
+    named = "By the answers given on Recovery (sink: Kafka, stateful part: unchanged and what happened: batch fails)."
+    assert named in to_html(made(place, given))
+    assert "depends on the sink" in to_chat(made(place)) and "By the answers" not in to_html(made(place))
