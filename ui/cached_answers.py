@@ -144,7 +144,7 @@ def impacts(opened: Opened, ck: Checkpoint) -> tuple[DeletionImpact, ...] | str:
     """What deleting the checkpoint costs; or one sentence why that cannot be said, or why it is nothing."""
     try:
         judged = judgement(opened, ck)
-        return judged.impacts or judged.why_no_impact
+        return judged.impacts_at(recovery_answers.choices().get("sink")) or judged.why_no_impact
     except StorageError as error:
         return say("screen_start.impact_not_known", reason=error)
 

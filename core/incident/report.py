@@ -202,7 +202,8 @@ class _Writing:
             yield Paragraph(_line(note))
 
     def _impacts(self) -> Iterator[Paragraph]:
-        found = _said(lambda: self._judgement.impacts)
+        sink = self._beside.answers.get("sink")
+        found = _said(lambda: self._judgement.impacts_at(sink))
         if isinstance(found, str):
             yield Paragraph(_line(say("screen_start.impact_not_known", reason=found)))
         elif not found:

@@ -125,7 +125,8 @@ def test_a_window_of_what_retention_left_does_not_count_what_is_gone(open_page: 
 
 def test_the_card_says_what_to_do_and_no_finding_says_it_again(open_page: OpenPage) -> None:
     shown = words_of(open_page("overview", "samples/missing-delta-file/checkpoint"))
-    to_do = "What to do: It depends on the sink. Delta, foreachBatch by key: Rewind to an earlier batch."
+    taken = "Delta, Kafka, foreachBatch that appends, foreachBatch by key"
+    to_do = f"What to do: It depends on the sink. {taken}: Rewind to an earlier batch."
     assert shown.count(to_do) == 1 and shown.count("What to do: ") == 1
     assert (
         shown.index("Spark will start and fail in batch 10") < shown.index(to_do) < shown.index("certain · ")
@@ -165,7 +166,7 @@ def test_what_was_answered_on_recovery_counts_on_every_page_and_for_a_teammate(o
         assert_no_error(at)
         link = next(code.value for code in at.code if "ck=" in code.value)
         assert "a_sink=kafka" in link and "a_stateful=unchanged" in link, page
-    advised = "What to do: Reset the checkpoint and continue incrementally."
+    advised = "What to do: Rewind to an earlier batch."
     given = "By the answers given on Recovery (sink: Kafka and stateful part: unchanged)."
     shown = words_of(at)
     assert advised in shown and given in shown and "It depends on the sink" not in shown
@@ -175,3 +176,15 @@ def test_what_was_answered_on_recovery_counts_on_every_page_and_for_a_teammate(o
     assert advised in words_of(other)
     other = open_page("overview", "samples/files-stopped-cleanly/checkpoint")
     assert "By the answers given" not in words_of(other)
+
+
+def test_the_impact_follows_the_sink_that_was_answered(open_page: OpenPage) -> None:
+    """With the answer "file sink" the next tab said that new rows are skipped, this card that none is lost."""
+    place = "samples/files-stopped-cleanly/checkpoint"
+    open_, file_, delta = (
+        words_of(open_page("overview", place, **given))
+        for given in ({}, {"a_sink": "file"}, {"a_sink": "delta"})
+    )
+    assert "unless the sink is a file sink: that skips batches 0 to 13" in open_
+    assert "batches 0 to 13 are skipped" in file_ and "repeats nothing, loses nothing" not in file_
+    assert "unless the sink" not in delta and "repeats nothing, loses nothing" in delta

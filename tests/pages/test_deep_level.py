@@ -48,7 +48,7 @@ def test_recovery_after_the_deep_check_rewinds_to_the_newest_intact_batch(
     assert "A plain start resumes" not in shown
     assert "Logs and state are complete for batch 7" in shown
     shown = to(at, "overview")
-    assert "What to do: It depends on the sink. Delta, foreachBatch by key: Rewind to" in shown
+    assert "What to do: It depends on the sink. Delta, Kafka, foreachBatch that appends" in shown
     assert "STATE_FILE_DAMAGED" in shown
 
 
