@@ -166,7 +166,7 @@ def test_what_was_answered_on_recovery_counts_on_every_page_and_for_a_teammate(o
         assert_no_error(at)
         link = next(code.value for code in at.code if "ck=" in code.value)
         assert "a_sink=kafka" in link and "a_stateful=unchanged" in link, page
-    advised = "What to do: Rewind to an earlier batch."
+    advised = "What to do: It depends on whether the source still has every record."
     given = "By the answers given on Recovery (sink: Kafka and stateful part: unchanged)."
     shown = words_of(at)
     assert advised in shown and given in shown and "It depends on the sink" not in shown
