@@ -76,6 +76,8 @@ def matters_at_sink(context: RecoveryContext, risk: Risk) -> bool:
     if risk.weight != "data_risk" or context.behaviour is None or risk.data.is_exact:
         return risk.weight == "data_risk"
     kind = KIND_OF[context.behaviour]
+    if context.sink == "foreach_merge" and risk.data.at(kind) == "duplicates":
+        return False  # by key, whatever the batch IDs: a row that comes again replaces itself
     return risk.data.at(kind) != "exact" or kind in risk.data.possible
 
 

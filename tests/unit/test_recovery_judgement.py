@@ -265,6 +265,21 @@ def test_a_sink_that_takes_every_row_gets_one_batch_again_not_all_of_them(tmp_pa
     assert f"the rows of batch {newest} a second time" in best.reason
 
 
+def test_rows_that_come_again_under_other_batch_ids_replace_themselves_by_key(tmp_path: Path) -> None:
+    """A torn copy of a running query (offsets, then commits): the repair of single files gave exact totals on
+    Spark 4.3, and a full refresh was recommended."""
+    root = copy_sample("windowed-aggregation-hot-partition", tmp_path)
+    for batch in range(7, 10):
+        damage.without(f"offsets/{batch}")(root)
+    ck = Checkpoint.open(str(root))
+    best = {
+        sink: options(context_of(ck, {"sink": sink, "what_happened": "damaged", "source_complete": "yes"}))[0]
+        for sink in ("foreach_merge", "foreach_append")
+    }
+    assert best["foreach_merge"].id == "repair_files", best["foreach_merge"].reason
+    assert best["foreach_append"].id != "repair_files", "it gets rows twice"
+
+
 def test_a_risk_that_is_none_at_the_answered_sink_does_not_lead_to_a_refresh() -> None:
     """Offsets and commits rolled back by hand, the source log not: a restart of Spark 4.3 gave exact totals in
     a sink that overwrites by key, while a full refresh with backup was recommended."""
