@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 SECONDS = 580  # one script: a JVM, a few batches; fifteen seconds on a quiet machine
 
 
+PLANNED = "which was planned and not committed, had reached the sink before"
+"""What a reset cannot prove where a batch is planned and the sink keeps no log."""
+
+
 @dataclass(frozen=True)
 class Outcome:
     """How a script ended."""
