@@ -112,6 +112,8 @@ def read(opened: Opened, ck: Checkpoint) -> RecoveryContext | str:
 def in_short(option: Option, advice: Advice) -> None:
     """The chosen option in one box: whether and why, what it repeats and loses, what it costs; and which
     answer decides whether another one comes first."""
+    if advice.running:
+        cards.message("doubt", advice.running)
     if advice.first:
         cards.text(say("screen_recovery.first", action=advice.first))
     with cards.box("done" if option.recommended else "plain" if option.possible else "blocked"):

@@ -269,13 +269,14 @@ class _Writing:
 
 def _advice(found: Advice) -> Iterator[Paragraph]:
     """What to do; where one option is recommended, with its reason and what it costs."""
-    best = found.option
+    best, running = found.option, f"{found.running} " if found.running else ""
     if found.first:
-        yield Paragraph(_line(found.first))
+        yield Paragraph(_line(running + found.first))
+        running = ""
     if best is None or found.question is not None:
-        yield Paragraph(_line(found.of_recovery))
+        yield Paragraph(_line(running + found.of_recovery))
         return
-    text = say("report.option", title=best.title.rstrip("."), reason=best.reason or best.why)
+    text = running + say("report.option", title=best.title.rstrip("."), reason=best.reason or best.why)
     loses, repeats = best.loses.rstrip("."), best.repeats.rstrip(".")
     costs = say("report.option_costs", loses=loses, repeats=repeats, option=best.id)
     yield Paragraph(_line(text), _line(costs))

@@ -185,6 +185,10 @@ SENTENCES: dict[str, str] = {
     "decided_by": 'The recommendation depends on "{question}"',
     "leads_to": "{title}: {answers}",
     "advice": "{title}.",
+    "may_run": (
+        "A query may be running: batch {batch} was planned {age_ms:duration} ago. Stop it before another one"
+        " is started on this checkpoint."
+    ),
     "advice_none": "The files show no option that can be recommended; the page Recovery compares all.",
     "advice_depends": "It depends on {about}. {ways}",
     "advice_way": "{answers:capital}: {title}.",

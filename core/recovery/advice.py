@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from core.analysis.findings import Finding
+from core.analysis.findings.liveness import just_planned
 from core.messages import say, say_of
 from core.messages.recovery import GIVEN, NAMES
 from core.recovery.answers import Answers
@@ -19,11 +20,13 @@ from core.recovery.questions import Question, first_deciding, questions
 class Advice:
     """``option`` is recommended so far, None where none is. ``question`` is open, and its answer decides
     which option is recommended; None where none does. ``first``: what a person has to do outside of the
-    checkpoint before any option helps; empty where nothing."""
+    checkpoint before any option helps; empty where nothing. ``running``: a query may be running, which has to
+    be stopped first; empty where nothing shows that."""
 
     option: Option | None
     question: Question | None
     first: str = ""
+    running: str = ""
 
     @classmethod
     def of(
@@ -42,12 +45,14 @@ class Advice:
         deciding = None if is_start else first_deciding(asked or questions(context))
         blocking = next((item for item in findings if item.severity == "blocks_restart"), None)
         first = blocking.action if blocking is not None and blocking.recipe is None else ""
-        return cls(best, deciding, first)
+        planned = just_planned(context.ck)
+        running = say("recovery.may_run", batch=planned.batch_id, age_ms=planned.age_ms) if planned else ""
+        return cls(best, deciding, first, running)
 
     @property
     def sentence(self) -> str:
         """What to do."""
-        return self.first or self.of_recovery
+        return " ".join(part for part in (self.running, self.first or self.of_recovery) if part)
 
     @property
     def of_recovery(self) -> str:

@@ -3,6 +3,7 @@ fails."""
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import numpy as np
@@ -188,3 +189,14 @@ def test_the_impact_follows_the_sink_that_was_answered(open_page: OpenPage) -> N
     assert "unless the sink is a file sink: that skips batches 0 to 13" in open_
     assert "batches 0 to 13 are skipped" in file_ and "repeats nothing, loses nothing" not in file_
     assert "unless the sink" not in delta and "repeats nothing, loses nothing" in delta
+
+
+def test_a_query_that_may_be_running_is_to_be_stopped_first(open_page: OpenPage, tmp_path: Path) -> None:
+    started_ms = int(time.time() * 1000) - 41_000  # the newest batch one second ago
+    files_checkpoint(tmp_path / "ck", commits=range(4), started_ms=started_ms)
+    for page in ("overview", "recovery"):
+        shown = words_of(open_page(page, tmp_path / "ck"))
+        assert shown.count("A query may be running: batch 4 was planned") == 1, page
+        assert shown.index("A query may be running") < shown.index("Fix the cause, if any"), page
+    for page in ("overview", "recovery"):
+        assert "may be running" not in words_of(open_page(page, HOT)), page

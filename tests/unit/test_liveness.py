@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from pathlib import Path
 
 import pytest
 
-from core.analysis.findings.liveness import second_look
+from core.analysis.findings.liveness import just_planned, second_look
 from core.checkpoint import Checkpoint
 from core.cli import main
+from core.incident import report, take, to_chat
+from core.judgement import judge
+from core.recovery import Answers
+from core.storage import Door
 from tests.support.build import (
     commit_text,
     copy_sample,
@@ -124,3 +129,44 @@ def test_the_command_line_watches(
     assert (seen["writer"], seen["seconds"]) == ("active", 2)
     main(["check", str(root)])
     assert "writer" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("every_s", "age_s", "is_recent"),
+    [
+        (10, 1, True),
+        (10, 100, True),
+        (10, 200, False),
+        (600, 1_500, True),
+        (600, 3_000, False),
+        (10, -5, True),
+    ],
+)
+def test_a_batch_that_was_planned_moments_ago_may_be_running(
+    tmp_path: Path, every_s: int, age_s: int, is_recent: bool
+) -> None:
+    """By the times in the offset files; those of the files are of a copy, as often as not."""
+    newest_ms = int(time.time() * 1000) - age_s * 1000
+    files = {
+        f"offsets/{batch}": offset_text(
+            [kafka_offset((batch + 1) * 5)], timestamp_ms=newest_ms - (7 - batch) * every_s * 1000
+        )
+        for batch in range(8)
+    }
+    write(kafka_checkpoint(tmp_path / "ck", range(8), commits=range(7)), files)
+    ck = Checkpoint.open(str(tmp_path / "ck"))
+    found = just_planned(ck)
+    assert (found is not None) is is_recent
+    assert found is None or (found.batch_id == 7 and abs(found.age_ms - max(0, age_s) * 1000) < 30_000)
+    advice = judge(ck).advice(Answers())
+    assert bool(advice.running) is is_recent
+    assert ("Stop it before another one is started on this checkpoint." in advice.sentence) is is_recent
+    shown = to_chat(report(judge(ck)))
+    assert ("What to do: A query may be running" in shown) is is_recent
+    sent = take(Door.open(str(tmp_path / "ck")), tmp_path / "sent.zip").path
+    assert just_planned(Checkpoint.open(str(sent))) is None
+
+
+def test_nothing_planned_runs_as_far_as_anybody_knows(tmp_path: Path) -> None:
+    (tmp_path / "offsets").mkdir()
+    assert just_planned(Checkpoint.open(str(tmp_path))) is None

@@ -16,6 +16,7 @@ from statistics import median
 from typing import Literal
 
 from core.checkpoint import Checkpoint
+from core.checkpoint.model import OffsetEntry
 from core.messages import say
 from core.sparklogs.evidence import Certainty, Evidence
 from core.storage import FileInfo
@@ -29,6 +30,8 @@ _FEWEST_GAPS = 3
 # least.
 _TYPICAL, _LONGEST, _AT_LEAST_MS = 20, 3, 60_000
 _SHOWN = 5
+# A batch that was planned so many typical gaps ago, or less than so long ago, was planned moments ago.
+_RECENT_GAPS, _RECENT_MS = 3, 120_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,30 @@ class Liveness:
     sentence: str
     evidence: tuple[Evidence, ...]
     seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class JustPlanned:
+    """The newest batch, and how long before the reading it was planned."""
+
+    batch_id: int
+    age_ms: int
+
+
+def just_planned(ck: Checkpoint) -> JustPlanned | None:
+    """The newest batch where it was planned moments ago, by the time in its offset file: a query may be
+    running. None where it was not, and for evidence. What was planned long ago does not prove that none
+    runs."""
+    newest = ck.offset_ids[-1:]
+    entry = ck.offset(newest[0]) if newest and ck.door.evidence is None else None
+    if not isinstance(entry, OffsetEntry) or not entry.timestamp_ms:
+        return None
+    age_ms = ck.read_at_ms - entry.timestamp_ms
+    planned = [each.timestamp_ms for each in ck.loaded_offsets()[-_GAPS - 1 :] if each.timestamp_ms]
+    gaps = [after - before for before, after in pairwise(planned)]
+    usual_ms = round(median(gaps)) if len(gaps) >= _FEWEST_GAPS else 0
+    is_recent = -_RECENT_MS <= age_ms <= max(_RECENT_MS, _RECENT_GAPS * usual_ms)  # clocks differ
+    return JustPlanned(newest[0], max(0, age_ms)) if is_recent else None
 
 
 def second_look(
