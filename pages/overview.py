@@ -3,6 +3,7 @@ what the query is."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 import streamlit as st
@@ -73,16 +74,18 @@ def judgement(
     with sentence, st.spinner(say("screen_start.working")):
         forecast = cached_answers.next_start(opened, ck)
     with sentence:
-        to_do = verdict(forecast, ck)
+        to_do, not_checked = verdict(forecast, ck)
         is_failing = not isinstance(forecast, str) and cached_answers.tone_of(forecast) == "blocked"
         if is_failing:  # somebody has an error to paste
             error_translator.folded(ck)
         connectors.what_was_asked(opened, ck)
     with stands_out:
         finding_cards.show(opened, ck, has_card=to_do is not None)
-    if to_do is not None:
+    if to_do is not None and not_checked is not None:
         with to_do:
             finding_cards.what_to_do(opened, ck)
+        with not_checked:
+            left_out(cached_answers.not_checked(opened, ck))
     with costs:
         impact_card.card(opened, ck, with_link=False, is_short=True)
     with start:
@@ -95,12 +98,12 @@ def judgement(
         st.page_link("pages/integrity.py", label=say("screen_overview.to_changes"), query_params={})
 
 
-def verdict(forecast: Forecast | str, ck: Checkpoint) -> Place | None:
-    """The whole forecast: the sentence, what it rests on, the error as Spark will word it, what was not
-    checked. Returns the place for what to do about it, which is known when the findings are."""
+def verdict(forecast: Forecast | str, ck: Checkpoint) -> tuple[Place | None, Place | None]:
+    """The whole forecast: the sentence, what it rests on, the error as Spark will word it. Returns the places
+    for what to do about it and for what was not checked, which are known when the findings are."""
     if isinstance(forecast, str):
         cards.message("plain", forecast)
-        return None
+        return None, None
     tone = cached_answers.tone_of(forecast)
     with cards.box(tone):
         cards.text(f"{cards.MARKS[tone]} {forecast.sentence}", "lead")
@@ -110,18 +113,23 @@ def verdict(forecast: Forecast | str, ck: Checkpoint) -> Place | None:
         cards.text(say("screen_start.proof", certainty=certainty, because=because), "small")
         if forecast.then:
             cards.text(say("screen_start.after_that", then=forecast.then))
-        if forecast.not_checked:
-            with st.expander(say("screen_overview.not_checked", n=len(forecast.not_checked))):
-                for part in forecast.not_checked:
-                    cards.text(words.capital(part), "small")
-        else:
-            start_steps.not_checked(forecast.not_checked)
+        not_checked = st.container()
         with st.expander(say("screen_start.how", n=len(forecast.steps), spark=forecast.spark)):
             start_steps.rules(forecast)
             start_steps.steps(forecast, "steps")
             st.page_link("pages/integrity.py", label=say("screen_overview.to_integrity"), query_params={})
         ways_on(ck)
-    return to_do
+    return to_do, not_checked
+
+
+def left_out(parts: Sequence[str]) -> None:
+    """What was not checked, behind its number."""
+    if not parts:
+        start_steps.not_checked(parts)
+        return
+    with st.expander(say("screen_overview.not_checked", n=len(parts))):
+        for part in parts:
+            cards.text(words.capital(part), "small")
 
 
 def ways_on(ck: Checkpoint) -> None:

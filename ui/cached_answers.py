@@ -12,6 +12,7 @@ from core.analysis.findings.liveness import second_look as look_twice
 from core.analysis.forecast import Forecast, Query
 from core.analysis.forecast.contents import CONTENTS
 from core.analysis.forecast.verdict import in_few_words
+from core.analysis.open_parts import open_parts
 from core.analysis.pace import Pace, Paces, paces, state_pace
 from core.analysis.recorded_contents import lacks_contents, recorded_contents
 from core.analysis.timeline import Timeline, build_timeline
@@ -138,6 +139,14 @@ def findings(opened: Opened, ck: Checkpoint, level: Level | None = None) -> Find
         return judgement(opened, ck, level).findings
     except (StorageError, NotACheckpoint) as error:
         return say("screen_start.check_not_finished", reason=error)
+
+
+def not_checked(opened: Opened, ck: Checkpoint) -> tuple[str, ...]:
+    """What was not looked at or could not be read, as the report has it: each part once."""
+    forecast, found = next_start(opened, ck), findings(opened, ck)
+    known = None if isinstance(forecast, str) else forecast
+    report = None if isinstance(found, str) else found
+    return open_parts(ck, known, report, judgement(opened, ck).not_read)
 
 
 def impacts(opened: Opened, ck: Checkpoint) -> tuple[DeletionImpact, ...] | str:

@@ -18,6 +18,7 @@ from core.analysis.findings import FindingsReport
 from core.analysis.forecast import Forecast
 from core.analysis.forecast.model import Severity
 from core.analysis.forecast.verdict import Tone, in_few_words, tone_of
+from core.analysis.open_parts import open_parts
 from core.errors import CheckpointExplorerError, UnsupportedSparkError
 from core.incident.batch_marks import Marks, newest_marks
 from core.incident.secrets import secrets_of, without_secrets
@@ -41,7 +42,7 @@ TONE_MARKS: dict[Tone, str] = {
 
 SERIOUS: tuple[Severity, ...] = ("blocks_restart", "data_risk")
 MOST_TEXT, MOST_CODE = 2_000, 8_000
-MOST_FINDINGS, MOST_NOT_READ = 12, 8
+MOST_FINDINGS = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,17 +234,10 @@ class _Writing:
             yield Paragraph(say("report.more_findings", n=len(found.findings) - MOST_FINDINGS))
 
     def _not_checked(self) -> Iterator[Paragraph]:
-        parts = [] if isinstance(self._forecast, str) else list(self._forecast.not_checked)
-        if not isinstance(self._findings, str):
-            subjects = {_subject(part) for part in parts}
-            parts += [part for part in self._findings.not_checked if _subject(part) not in subjects]
-        for part in parts:
+        forecast = None if isinstance(self._forecast, str) else self._forecast
+        found = None if isinstance(self._findings, str) else self._findings
+        for part in open_parts(self._ck, forecast, found, self._judgement.not_read):
             yield Paragraph(_line(words.capital(part)))
-        not_read = self._judgement.not_read
-        for item in not_read[:MOST_NOT_READ]:
-            yield Paragraph(_line(say("report.not_read", sentence=item.sentence)))
-        if len(not_read) > MOST_NOT_READ:
-            yield Paragraph(say("report.more_not_read", n=len(not_read) - MOST_NOT_READ))
 
     def _facts(self) -> Iterator[tuple[str, str]]:
         ck, given = self._ck, self._judgement.connectors.given
@@ -316,11 +310,6 @@ def _source(source: SourceResume) -> Iterator[Paragraph | Code]:
     if point.code:
         yield Paragraph(say("screen_start.other_way"))
         yield Code(_code(point.code))
-
-
-def _subject(part: str) -> str:
-    """What a part that was not checked is about: ``the sink`` of ``the sink itself``."""
-    return " ".join(part.split()[:2])
 
 
 def _line(text: str) -> str:

@@ -248,6 +248,7 @@ SENTENCES: dict[str, str] = {
         "the state files of {left:,} of {stores:counted partition store} (there was no time left)"
     ),
     "unchecked_changing": "{stores:counted partition store} that changed while being read",
+    "unchecked_alike": "{files:counted state file}, {path} is the first of them ({why})",
     "unchecked_skipped": "state files: {reason}",
     "unchecked_sst": "the rows inside .sst files (their blocks were compared with their checksums)",
     "unchecked_partitions": "the partitions of the rows of operator {operators:listed} ({why})",

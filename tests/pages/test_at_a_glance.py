@@ -7,10 +7,13 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from core.analysis.pace import batch_input, rate_in_words
 from core.analysis.timeline import build_timeline
 from core.checkpoint import Checkpoint
+from core.incident import report, to_chat
+from core.judgement import judge
 from core.messages import say
 from tests.pages.conftest import OpenPage, assert_no_error, charts_of, words_of
 from tests.support.build import SAMPLES, commit_text, write
@@ -109,7 +112,25 @@ def test_overview_names_what_was_not_checked_only_behind_its_number(
     at = open_page("overview", HOT)
     assert_no_error(at)
     labels = [one.label for one in at.expander]
-    assert "Not checked: 5 things" in labels and "What the query is" in labels
+    assert "Not checked: 6 things" in labels and "What the query is" in labels
+
+
+@pytest.mark.parametrize("name", ["windowed-aggregation-hot-partition", "kafka-pipeline-died-mid-batch"])
+def test_overview_report_and_chat_count_the_same_things_that_were_not_checked(
+    open_page: OpenPage, name: str
+) -> None:
+    """A source whose broker is named is not another thing."""
+    place = SAMPLES / name / "checkpoint"
+    made = report(judge(Checkpoint.open(str(place))))
+    (label,) = [
+        one.label
+        for one in open_page("overview", f"samples/{name}/checkpoint").expander
+        if one.label.startswith("Not checked: ")
+    ]
+    assert label == f"Not checked: {made.not_checked} things"
+    assert f"Not checked: {made.not_checked} things, named in the report." in to_chat(made)
+    texts = [block.text for section in made.rest for block in section.blocks]  # type: ignore[union-attr]
+    assert ("The sources themselves" in texts) is ("kafka" not in name)
 
 
 def test_a_source_that_has_not_begun_read_nothing(open_page: OpenPage) -> None:

@@ -331,3 +331,14 @@ def test_answers_given_beside_it_decide_what_to_do_and_are_named() -> None:
     named = "By the answers given on Recovery (sink: Kafka, stateful part: unchanged and what happened: batch fails)."
     assert named in to_html(made(place, given))
     assert "depends on the sink" in to_chat(made(place)) and "By the answers" not in to_html(made(place))
+
+
+def test_many_files_that_are_left_out_for_one_reason_are_one_line(tmp_path: Path) -> None:
+    sent = take(
+        Door.open(str(SAMPLES / "windowed-aggregation-hot-partition" / "checkpoint")), tmp_path / "sent.zip"
+    ).path
+    made = report(judge(Checkpoint.open(str(sent)), level="deep"))
+    parts = next(each for each in made.rest if each.title == "Not checked").blocks
+    alike = [part.text for part in parts if "state/0/0/1.changelog is the first of them" in part.text]  # type: ignore[union-attr]
+    assert len(alike) == 1 and "state files, " in alike[0]
+    assert made.not_checked == len(parts) < 20
