@@ -8,7 +8,8 @@ from core.analysis.forecast.verdict import of_outcome
 from core.errors import CheckpointExplorerError, InvalidSettingError
 from core.incident import KeptEvidence, KeptList, kept_list
 from core.messages import say, words
-from core.settings import get_settings
+from core.settings import PREFIX, get_settings
+from core.storage.incident_store import SETTING
 from ui import cached_answers, cards, tables
 
 SECONDS = 60
@@ -22,6 +23,16 @@ def are_listed() -> bool:
     except InvalidSettingError:
         return False  # the frame says so
     return settings.incident_store is not None and settings.incident_store_listed > 0
+
+
+def why_not_listed() -> str | None:
+    """One sentence why there is no page of incidents; None where there is one."""
+    if are_listed():
+        return None
+    settings = get_settings()
+    if settings.incident_store is None:
+        return say("incident_store.off", setting=SETTING)
+    return say("incident_store.not_listed", setting=f"{PREFIX}INCIDENT_STORE_LISTED")
 
 
 def found() -> KeptList | str:

@@ -149,7 +149,7 @@ def _main() -> None:
     verdict, slot = _header(opened)
     unknown = st.session_state.pop(_UNKNOWN_PAGE, None)
     if unknown is not None:
-        cards.message("plain", say("screens.no_such_page", page=unknown, shown=page.title))
+        _said_of(unknown, page.title)
     above = st.container()
     if opened is not None and opened.ck is not None and page.title not in (LIST, INCIDENTS):
         with above:
@@ -182,6 +182,15 @@ def _main() -> None:
                 _last_resort(lambda it: cached_answers.in_header(it, is_shown_below), opened)
         if opened is not None and page.title != LIST:
             browser.tab_title(page.title, opened.title, cached_answers.verdict(opened))
+
+
+def _said_of(unknown: str, shown: str) -> None:
+    """Why a link does not lead to the page that it names."""
+    why = kept_incidents.why_not_listed() if unknown == INCIDENTS.lower() else None
+    if why is None:
+        cards.message("plain", say("screens.no_such_page", page=unknown, shown=shown))
+    else:
+        cards.message("plain", why, say("screens.shown_instead", shown=shown))
 
 
 def _last_resort(draw: Callable[[Opened], object], opened: Opened) -> None:

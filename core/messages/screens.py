@@ -12,6 +12,7 @@ SENTENCES: dict[str, str] = {
         "This link asks for a window that ends at batch {wanted}. The logs contain batches {first} to {last}."
     ),
     "no_such_page": "This link asks for the page {page!r}, which does not exist. This is {shown}.",
+    "shown_instead": "This is {shown}.",
     "axis_help": "By time, outages become visible gaps.",
     "read_all_help": (
         "Reads two small files for each of {total:counted batch/batches}. The listing alone is not"

@@ -327,3 +327,25 @@ def test_the_level_deep_of_evidence_that_was_kept_without_it_is_said_not_to_be_r
         assert "It was not run: the evidence has no contents of state files" in words_of(at), page
     shown = words_of(open_page("recovery", **link))
     assert "The options cannot be worked out" not in shown and "A plain start resumes" in shown
+
+
+@pytest.mark.parametrize(
+    ("store", "told"),
+    [
+        (None, "No incident store is configured here, so no evidence can be kept in it or opened"),
+        ("store", "The incident store is not listed here"),
+    ],
+)
+def test_a_link_to_the_incidents_says_why_there_is_no_such_page(
+    open_page: OpenPage, settings: pytest.MonkeyPatch, store: str | None, told: str
+) -> None:
+    settings.setenv(f"{PREFIX}INCIDENT_STORE_LISTED", "0")
+    if store is None:
+        settings.delenv(f"{PREFIX}INCIDENT_STORE")
+    get_settings.cache_clear()
+    at = open_page("overview", f"samples/{HOT}/checkpoint")
+    at.session_state["_unknown_page"] = "incidents"  # as of an address that no page answers
+    shown = words_of(at.run())
+    assert told in shown and "which does not exist" not in shown and "This is Overview." in shown
+    at.session_state["_unknown_page"] = "nonsense"
+    assert "This link asks for the page 'nonsense', which does not exist." in words_of(at.run())
