@@ -12,6 +12,8 @@ def show(inventory: StateInventory) -> None:
     tables.table(as_columns(inventory), alt=say("screen_state.operators_table"), most=6)
     for operator in inventory.operators:
         name = operator.name or say("screen_state.name_not_known")
+        if operator.name and operator.name_certainty != "certain":
+            name = say("screen_state.name_inferred", name=name, certainty=operator.name_certainty)
         number, stores = operator.operator_id, operator.stores
         cards.text(say("screen_state.operator", operator=number, name=name, stores=stores), "small")
 
@@ -21,7 +23,6 @@ def as_columns(inventory: StateInventory) -> tables.Columns:
     operators = inventory.operators
     return {
         "operator": [op.operator_id for op in operators],
-        "name certainty": [op.name_certainty if op.name else words.NOT_KNOWN for op in operators],
         "provider": [f"{op.provider} ({op.provider_certainty})" for op in operators],
         "format": [f"v{op.format_version}" for op in operators],
         "partitions": [len({part.partition_id for part in op.partitions}) for op in operators],

@@ -55,13 +55,13 @@ SENTENCES: dict[str, str] = {
     "written": "{path}: {size_bytes:size}",
     "sha256": "SHA-256: {sha256}",
     "left_out": "Without contents:",
-    "title": "Take evidence",
+    "title": "Save evidence: what it shows now, as one file",
     "what": (
         "One zip that keeps what this checkpoint shows now: names, sizes and times of all files, the logs,"
         " schemas and metadata, and what was judged; no rows of the state, no credentials. It opens here and"
         " on the command line in place of the checkpoint, also when Spark has purged these batches."
     ),
-    "button": "Evidence file",
+    "button": "Download the evidence file",
     "put_away": "This page was not looked at for long; reload it, then take the evidence.",
     "is_evidence": "Evidence of {moment:moment}, of {location}.",
     "said_then": "What source and sink said when the evidence was taken",

@@ -63,7 +63,7 @@ SENTENCES: dict[str, str] = {
     "link": "This link keeps showing the evidence of {moment:moment}:",
     "compare": "Compare with now",
     "upload": "Open an evidence file",
-    "upload_help": 'A zip of "Take evidence". Only you see it, until you close this page.',
+    "upload_help": 'A zip of "Save evidence". Only you see it, until you close this page.',
     "upload_again": (
         "This evidence file was uploaded in another session; upload it again on the page Checkpoints."
     ),

@@ -13,7 +13,7 @@ SENTENCES: dict[str, str] = {
     "not_checked": "Not checked: {n:counted thing}",
     # links of the verdict
     "to_integrity": "All steps and findings",
-    "to_changes": "Deploy changes?",
+    "to_changes": "What a deployment would change",
     "to_recovery": "Recovery options",
     # what the query is
     "query": "What the query is",

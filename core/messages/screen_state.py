@@ -12,6 +12,7 @@ SENTENCES: dict[str, str] = {
     "operators": "{n:counted stateful operator}, {size_bytes:size} in {files:counted file}",
     "operators_table": "The stateful operators",
     "operator": "Operator {operator}: {name} · stores: {stores:listed}",
+    "name_inferred": "{name} ({certainty})",
     "name_not_known": "name not known",
     # restorability
     "broken_newest": (

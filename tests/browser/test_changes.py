@@ -36,7 +36,7 @@ def test_three_clicks_lead_to_the_silent_change_and_the_address_keeps_it(visit: 
         what.click()
         clicks.append(name)
 
-    click(page.get_by_role("link", name="Deploy changes?").first, "Integrity")
+    click(page.get_by_role("link", name="What a deployment would change").first, "Integrity")
     page.wait_for_url("**/integrity?**")
     one.wait_for_text("What changes?")
     field = page.get_by_role("combobox", name="What changes")

@@ -3,6 +3,7 @@ fails."""
 
 from __future__ import annotations
 
+import shutil
 import time
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from core.incident import report, to_chat
 from core.judgement import judge
 from core.messages import say
 from tests.pages.conftest import OpenPage, assert_no_error, charts_of, words_of
-from tests.support.build import SAMPLES, commit_text, write
+from tests.support.build import SAMPLES, commit_text, copy_sample, write
 from tests.support.forecasting import files_checkpoint
 from ui import timeline_charts
 
@@ -221,3 +222,13 @@ def test_a_query_that_may_be_running_is_to_be_stopped_first(open_page: OpenPage,
         assert shown.index("A query may be running") < shown.index("Fix the cause, if any"), page
     for page in ("overview", "recovery"):
         assert "may be running" not in words_of(open_page(page, HOT)), page
+
+
+def test_how_the_name_of_an_operator_is_known_stands_beside_it_only_where_it_is_not_certain(
+    open_page: OpenPage, tmp_path: Path
+) -> None:
+    shown = words_of(open_page("state", HOT))
+    assert "name certainty" not in shown and "Operator 0: stateStoreSave · stores" in shown
+    place = copy_sample("windowed-aggregation-hot-partition", tmp_path)
+    shutil.rmtree(place / "state" / "0" / "_metadata")
+    assert "Operator 0: stateStoreSave (inferred) · stores" in words_of(open_page("state", place))

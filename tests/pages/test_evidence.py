@@ -11,6 +11,7 @@ from core.checkpoint import Checkpoint
 from core.cli import main
 from core.incident import take
 from core.judgement import judge
+from core.messages import say
 from core.storage import Door
 from tests.pages.conftest import PAGES, OpenPage, assert_no_error, words_of
 from tests.support.build import SAMPLES
@@ -30,13 +31,13 @@ def test_every_page_opens_evidence(open_page: OpenPage, tmp_path: Path, page: st
 def test_overview_hands_out_the_file_and_it_opens(open_page: OpenPage, tmp_path: Path) -> None:
     at = open_page("overview", "samples/files-died-mid-batch/checkpoint")
     assert_no_error(at)
-    assert "Take evidence" in [expander.label for expander in at.expander]
+    assert say("evidence.title") in [expander.label for expander in at.expander]
     ck = Checkpoint.open(str(SAMPLES / "files-died-mid-batch" / "checkpoint"))
     file = tmp_path / "handed-out.zip"
     file.write_bytes(evidence_file._taken(judge(ck)))
     assert Checkpoint.open(str(file)).pending_batch == ck.pending_batch == 7
     again = open_page("overview", file)
-    assert "Take evidence" not in [expander.label for expander in again.expander]
+    assert say("evidence.title") not in [expander.label for expander in again.expander]
 
 
 def test_overview_gives_the_report_to_download_and_to_paste(open_page: OpenPage) -> None:
