@@ -112,7 +112,7 @@ def headline(report: FindingsReport) -> str:
         if many:
             mark = cards.MARKS[TONES[severity]]
             parts.append(say_of("screen_start", "SEVERITIES", severity, mark=mark, n=many))
-    return "   ".join(parts) or say("screen_start.no_problems", checked="; ".join(report.checked))
+    return "   ".join(parts) or say("screen_start.no_problems", checked=report.checked)
 
 
 def one(

@@ -221,7 +221,7 @@ class _Writing:
             yield Paragraph(_line(say("screen_start.check_not_finished", reason=found)))
             return
         if not found.findings:
-            yield Paragraph(_line(say("screen_start.no_problems", checked="; ".join(found.checked))))
+            yield Paragraph(_line(say("screen_start.no_problems", checked=found.checked)))
         above = self._sentence()
         for item in found.findings[:MOST_FINDINGS]:
             sentence = item.sentence
@@ -270,7 +270,11 @@ def _advice(found: Advice) -> Iterator[Paragraph]:
     if best is None or found.question is not None:
         yield Paragraph(_line(running + found.of_recovery))
         return
-    text = running + say("report.option", title=best.title.rstrip("."), reason=best.reason or best.why)
+    text = running + say(
+        "report.option",
+        title=(found.of_recovery if found.is_nothing else best.title).rstrip("."),
+        reason=best.reason or best.why,
+    )
     loses, repeats = best.loses.rstrip("."), best.repeats.rstrip(".")
     costs = say("report.option_costs", loses=loses, repeats=repeats, option=best.id)
     yield Paragraph(_line(text), _line(costs))

@@ -18,7 +18,7 @@ SENTENCES: dict[str, str] = {
     # findings
     "findings": "Findings so far",
     "checking": "Checking ...",
-    "no_problems": "No problems found in {checked}.",
+    "no_problems": "No problems found in {checked:listed}.",
     "looked_at": "Looked at: {checked}. Not checked: {not_checked}.",
     "what_to_do": "What to do: {action}",
     "to_do_about_it": "What to do about it: {action}",

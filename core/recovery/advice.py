@@ -21,12 +21,14 @@ class Advice:
     """``option`` is recommended so far, None where none is. ``question`` is open, and its answer decides
     which option is recommended; None where none does. ``first``: what a person has to do outside of the
     checkpoint before any option helps; empty where nothing. ``running``: a query may be running, which has to
-    be stopped first; empty where nothing shows that."""
+    be stopped first; empty where nothing shows that. ``is_nothing``: no fault is known, so that a start needs
+    nothing."""
 
     option: Option | None
     question: Question | None
     first: str = ""
     running: str = ""
+    is_nothing: bool = False
 
     @classmethod
     def of(
@@ -43,11 +45,13 @@ class Advice:
         best = next((each for each in found or options(context) if each.recommended), None)
         is_start = best is not None and best.id == "restart"  # which needs no answer
         deciding = None if is_start else first_deciding(asked or questions(context))
-        blocking = next((item for item in findings if item.severity == "blocks_restart"), None)
+        found_here = tuple(findings)
+        blocking = next((item for item in found_here if item.severity == "blocks_restart"), None)
         first = blocking.action if blocking is not None and blocking.recipe is None else ""
         planned = just_planned(context.ck)
         running = say("recovery.may_run", batch=planned.batch_id, age_ms=planned.age_ms) if planned else ""
-        return cls(best, deciding, first, running)
+        is_nothing = is_start and _is_in_order(context, found_here)
+        return cls(best, deciding, first, running, is_nothing)
 
     @property
     def sentence(self) -> str:
@@ -63,7 +67,20 @@ class Advice:
             )
         if self.option is None:
             return say("recovery.advice_none")
+        if self.is_nothing:
+            return say("recovery.advice_nothing")
         return say("recovery.advice", title=self.option.title.rstrip("."))
+
+
+def _is_in_order(context: RecoveryContext, findings: Sequence[Finding]) -> bool:
+    """Whether neither the files nor the user know of a fault that matters to a start, and no batch is left
+    over from one."""
+    start = context.forecast
+    if start is None or start.outcome not in ("resume", "fresh_start") or start.certainty == "needs_input":
+        return False
+    is_told = context.what_happened is not None or context.stateful != "unchanged"
+    is_serious = any(item.severity in ("blocks_restart", "data_risk") for item in findings)
+    return not (is_told or start.risks or is_serious)
 
 
 def by_answers(answers: Answers) -> str:

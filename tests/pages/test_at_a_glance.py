@@ -232,3 +232,11 @@ def test_how_the_name_of_an_operator_is_known_stands_beside_it_only_where_it_is_
     place = copy_sample("windowed-aggregation-hot-partition", tmp_path)
     shutil.rmtree(place / "state" / "0" / "_metadata")
     assert "Operator 0: stateStoreSave (inferred) · stores" in words_of(open_page("state", place))
+
+
+def test_of_a_checkpoint_without_a_fault_no_cause_is_to_be_fixed(open_page: OpenPage) -> None:
+    for name in (HOT, "samples/files-stopped-cleanly/checkpoint"):  # the first has a finding, about its speed
+        shown = words_of(open_page("overview", name))
+        assert "What to do: Nothing has to be done before the next start." in shown, name
+        assert "Fix the cause" not in shown, name
+    assert "No problems found in all 14 batches in the logs and the logs of the sources." in shown

@@ -198,10 +198,24 @@ def test_the_advice_is_a_start_without_a_question_and_first_of_all_what_only_a_p
     ck = Checkpoint.open(str(SAMPLES / "files-died-mid-batch" / "checkpoint"))
     plain = Advice.of(context_of(ck))
     assert (plain.question, plain.sentence) == (None, "Fix the cause, if any, and restart the query.")
+    assert plain.is_nothing is False, "a batch is left over"
     gone = Finding("SOURCE_PATH_GONE", "blocks_restart", "certain", "It is gone.", (), "Put it back.")
     assert Advice.of(context_of(ck), [gone]).sentence == "Put it back."
     broken = replace(gone, id="STATE_NOT_RESTORABLE", recipe="rewind")
     assert Advice.of(context_of(ck), [broken]).sentence == plain.sentence
+
+
+def test_where_no_fault_is_known_nothing_has_to_be_done() -> None:
+    """Unless a finding risks data, or somebody says what happened."""
+    ck = Checkpoint.open(str(SAMPLES / "files-stopped-cleanly" / "checkpoint"))
+    context = replace(context_of(ck), forecast=replace(forecast(ck), certainty="certain", risks=()))
+    nothing = "Nothing has to be done before the next start."
+    skewed = Finding("STATE_SKEWED", "attention", "certain", "It is so.", (), "Look at it.")
+    assert Advice.of(context).sentence == Advice.of(context, [skewed]).sentence == nothing
+    found = Advice.of(context, [replace(skewed, id="COMMITS_MISSING", severity="data_risk", recipe="rewind")])
+    assert found.sentence == "Fix the cause, if any, and restart the query."
+    crashed = replace(context, answers=Answers({"what_happened": "crash"}))
+    assert not Advice.of(crashed).is_nothing
 
 
 @pytest.mark.parametrize("reason", ["DELTA_FILES_GONE", "DELTA_CHANGES_WAIT", "DELTA_SCHEMA_WAITS"])
