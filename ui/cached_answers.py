@@ -364,7 +364,7 @@ def source_words(source: Source) -> str:
 def what_it_is(ck: Checkpoint) -> str:
     """One line: the sources, whether there is state, which Spark wrote it. Costs no request."""
     sources = " + ".join(source_words(source) for source in ck.sources) or say("screens.no_source_short")
-    kept = "stateful" if ck.has_state else "stateless" if ck.offset_ids or ck.commit_ids else ""
+    kept = "stateful" if ck.has_state else "no state/" if ck.offset_ids or ck.commit_ids else ""
     spark = spark_words(ck)
     return sources + (f" → {kept}" if kept else "") + (f" · {spark}" if spark else "")
 
