@@ -202,7 +202,7 @@ SENTENCES: dict[str, str] = {
         "{path} was left behind when metadata was removed, so metadata cannot be written"
     ),
     # State.
-    "stateless": "no state/ (stateless, or deleted)",
+    "stateless": "no state/: stateless, or deleted",
     "no_state": "there is no state",
     "batch_0_needs_no_state": "batch 0 needs no state",
     "batch_0_empty_state": "batch 0 starts from empty state",

@@ -59,7 +59,7 @@ LIVE: dict[str, str] = {
 NOTHING: dict[str, str] = {
     "input": "no batch is planned",
     "duration": "no batch is planned",
-    "state": "no state/ (stateless, or deleted)",
+    "state": "no state/: stateless, or deleted",
     "watermark": "not in the logs",
 }
 """What they say where they do not apply."""

@@ -66,7 +66,7 @@ def test_overview_says_how_the_query_gets_on_and_leads_on(open_page: OpenPage) -
     ):
         assert text in shown
     stateless = words_of(open_page("overview", "samples/kafka-pipeline-died-mid-batch/checkpoint"))
-    assert "State\nnone\nno state/ (stateless, or deleted)" in stateless and "12 offsets/s" in stateless
+    assert "State\nnone\nno state/: stateless, or deleted" in stateless and "12 offsets/s" in stateless
 
 
 def test_overview_has_the_start_position_to_copy(open_page: OpenPage) -> None:
