@@ -5,11 +5,13 @@ from __future__ import annotations
 import streamlit as st
 
 from core.analysis.comparison import Comparison
+from core.analysis.forecast.verdict import in_few_words
 from core.checkpoint import Checkpoint
 from core.messages import say
 from core.messages.screen_compare import DEPTHS
 from ui import cached_answers, cards, comparison_tables, links, second_checkpoint, selection, shell
 from ui.links import WITH
+from ui.open_checkpoints import Opened
 
 
 def main() -> None:
@@ -30,12 +32,26 @@ def main() -> None:
         return
     with answer:
         comparison_tables.headline(found, a, b)
+        next_starts(a, ck, b, b.ck)
     if costs is not None:
         with costs:
             cards.text(cost(ck, found, is_deep), "small")
     comparison_tables.by_area(found)
     comparison_tables.not_compared(found)
     comparison_tables.command_line(ck, b.ck, is_deep)
+
+
+def next_starts(a: Opened, of_a: Checkpoint, b: Opened, of_b: Checkpoint) -> None:
+    """What the next start of each does; that of B in full where it is not a plain one and not that of A,
+    which stands above."""
+    first, second = cached_answers.next_start(a, of_a), cached_answers.next_start(b, of_b)
+    known = [None if isinstance(each, str) else each for each in (first, second)]
+    said = say("screen_compare.next_starts", a=in_few_words(known[0]), b=in_few_words(known[1]))
+    if isinstance(second, str):
+        cards.message("plain", said, second)
+        return
+    is_said = not cached_answers.stands_out(second) or (known[0] and known[0].sentence == second.sentence)
+    cards.message(cached_answers.tone_of(second), said, "" if is_said else second.sentence)
 
 
 def depth(a: Checkpoint, b: Checkpoint) -> tuple[bool, st.delta_generator.DeltaGenerator | None]:

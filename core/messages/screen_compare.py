@@ -21,6 +21,7 @@ SENTENCES: dict[str, str] = {
     "other_query": (
         "The query IDs differ: A and B are checkpoints of two queries, unless metadata was written again."
     ),
+    "next_starts": "Next start: A {a}; B {b}.",
     "within": "{n:number} in {area}",
     "side": "{side} is {name}, read at {ms:clock}",
     "area": "{area}: {n:counted difference}",

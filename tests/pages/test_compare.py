@@ -331,3 +331,18 @@ def test_times_are_moments_and_names_are_in_the_order_of_their_numbers(open_page
 def test_a_value_cannot_pose_as_another_line_of_a_table() -> None:
     columns = {"what": ["a\nb", "c"], "A": ["1\n  B: 2", None], "B": ["3", "4"]}
     assert tables.as_lines(columns, "not there") == "a b\n  A: 1   B: 2\n  B: 3\nc\n  A: not there\n  B: 4"
+
+
+def test_the_next_start_of_both_is_said(open_page: OpenPage, tmp_path: Path) -> None:
+    copy = copy_sample("windowed-aggregation-hot-partition", tmp_path)
+    (copy / "state" / "0" / "1" / "9.changelog").unlink()
+    shown = words_of(compared(open_page, HOT, copy))
+    assert "▲ Next start: A resumes with batch 10; B fails in batch 10." in shown
+    assert "Spark will start and fail in batch 10" in shown and "9.changelog is missing" in shown
+    shown = words_of(compared(open_page, copy, HOT))
+    assert "● Next start: A fails in batch 10; B resumes with batch 10." in shown
+    same = copy_sample("windowed-aggregation-hot-partition", tmp_path / "same")
+    (same / "state" / "0" / "1" / "9.changelog").unlink()
+    shown = words_of(compared(open_page, copy, same))
+    assert "▲ Next start: A fails in batch 10; B fails in batch 10." in shown
+    assert shown.count("Spark will start and fail in batch 10") == 1, "it stands above"
