@@ -128,7 +128,8 @@ def _sources(ck: Checkpoint, batch_id: int) -> None:
         advance = ck.advance(batch_id, source.key)
         title: str = say("screen_timeline.source", key=source.key, kind=source.kind.label)
         if advance is not None and advance.amount is not None:
-            title = _with_amount(source, words.amount(advance.amount, advance.unit), advance.bound)
+            bound = advance.bound if advance.amount else "exact"  # nothing is at most nothing
+            title = _with_amount(source, words.amount(advance.amount, advance.unit), bound)
         cards.text(title, "strong")
         if advance is not None and advance.note:
             cards.text(advance.note, "small")

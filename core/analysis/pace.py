@@ -148,9 +148,13 @@ def _batches(timeline: Timeline) -> Pace:
     return Pace(_rate(len(gaps), int(gaps.sum()), "batches"), note, _series(3_600_000 / gaps))
 
 
+_FEW_BATCHES = 20
+"""Of so many, and fewer, 95 % are all."""
+
+
 def duration_pace(timeline: Timeline) -> Pace | None:
-    """How long a batch takes, by the times of its two files: median and 95th percentile; None without a
-    batch."""
+    """How long a batch takes, by the times of its two files: median and 95th percentile, which of few batches
+    is the longest; None without a batch."""
     if not len(timeline):
         return None
     known = timeline.duration_ms[-USUAL_BATCHES - 1 :]
@@ -159,7 +163,9 @@ def duration_pace(timeline: Timeline) -> Pace | None:
     if usual is None:
         return Pace(words.NOT_KNOWN, say("pace.copied" if timeline.is_copy else "pace.no_times"))
     slow = words.duration(float(np.percentile(known, 95, method="higher")))
-    return Pace(words.duration(usual), say("pace.slowest", slow=slow, n=len(known)), _series(known))
+    few = len(known) <= _FEW_BATCHES
+    note = say("pace.longest" if few else "pace.slowest", slow=slow, n=len(known))
+    return Pace(words.duration(usual), note, _series(known))
 
 
 def state_pace(inventory: StateInventory) -> Pace | None:

@@ -646,7 +646,8 @@ ACTIONS: dict[str, str] = {
         " the error with which each start fails (python -m core explain)."
     ),
     "STATE_OF_LATER_BATCHES": (
-        "Nothing: Spark overwrites the files. They show that offsets and commits were rolled back."
+        "Nothing about the files that no other finding names: Spark overwrites them. They show that offsets"
+        " and commits were rolled back."
     ),
     "ROWS_BEFORE_LOG": (
         "Decide whether the sink, or whoever reads it, can take these rows twice: Kafka keeps both, so"

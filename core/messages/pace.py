@@ -8,6 +8,7 @@ SENTENCES: dict[str, str] = {
     "of_some": "{note}; {sources:number} of {all:counted source}",
     "no_times": "the files give no times for it",
     "copied": "file times are those of a copy",
+    "longest": "longest {slow}; newest {n:counted batch}",
     "slowest": "95 % within {slow}; newest {n:counted batch}",
     "balanced": "balanced over {n:counted partition}",
     "uneven": "partition {partition} of operator {operator} holds {percent}",

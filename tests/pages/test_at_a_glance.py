@@ -240,3 +240,14 @@ def test_of_a_checkpoint_without_a_fault_no_cause_is_to_be_fixed(open_page: Open
         assert "What to do: Nothing has to be done before the next start." in shown, name
         assert "Fix the cause" not in shown, name
     assert "No problems found in all 14 batches in the logs and the logs of the sources." in shown
+
+
+def test_a_batch_without_offsets_has_none_and_not_at_most_none(open_page: OpenPage) -> None:
+    name = "samples/kafka-topic-gained-partitions/checkpoint"
+    ck = Checkpoint.open(str(SAMPLES / "kafka-topic-gained-partitions" / "checkpoint"))
+    amounts = {i: advance.amount for i in ck.offset_ids if (advance := ck.advance(i, "0")) is not None}
+    empty = next(i for i, amount in amounts.items() if amount == 0)
+    full = next(i for i, amount in amounts.items() if amount)
+    shown = words_of(open_page("timeline", name, batch=str(empty)))
+    assert "Kafka, 0 offsets" in shown and "at most as many records" not in shown
+    assert "(at most as many records)" in words_of(open_page("timeline", name, batch=str(full)))

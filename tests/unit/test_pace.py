@@ -89,7 +89,7 @@ def test_the_duration_is_the_median_of_the_file_times_and_unknown_in_a_copy(tmp_
     found = duration_pace(build_timeline(Checkpoint.open(str(root))))
     assert found is not None and found.value == f"{median(took) / 1000:.1f} s"
     assert list(found.series) == took
-    assert found.note.startswith("95 % within 9.0 s"), "a duration that a batch took"
+    assert found.note == "longest 9.0 s; newest 9 batches", "of few batches 95 % are all"
     for log in ("offsets", "commits"):
         for path in (root / log).iterdir():
             os.utime(path)
@@ -133,3 +133,16 @@ def test_a_course_holds_numbers_only_and_fits_its_place() -> None:
     assert corners[0] == (0, 100) and corners[-1] == (100, 100) and len(corners) == 5
     assert all(0 <= x <= 100 and 0 <= y <= 100 for x, y in corners)
     assert min(corners[1:-1], key=lambda corner: corner[1]) == corners[3], "the largest is the highest"
+
+
+@pytest.mark.parametrize(("batches", "note"), [(20, "longest 20 s"), (21, "95 % within 20 s")])
+def test_of_many_batches_most_are_within_less_than_the_longest(
+    tmp_path: Path, batches: int, note: str
+) -> None:
+    root = kafka_checkpoint(tmp_path, range(batches))
+    for batch in range(batches):
+        start = json.loads((root / "offsets" / str(batch)).read_text().splitlines()[1])["batchTimestampMs"]
+        for log, after in (("offsets", 0), ("commits", 1000 * (batch + 1))):
+            os.utime(root / log / str(batch), ns=((start + after) * 1_000_000,) * 2)
+    found = duration_pace(build_timeline(Checkpoint.open(str(root))))
+    assert found is not None and found.note == f"{note}; newest {batches} batches"
