@@ -424,8 +424,12 @@ def test_a_hole_that_the_next_batch_meets_is_said_with_its_number(
     ck = checkpoint(tmp_path, *(offset(n + 1) for n in range(batches)))
     log = FileSinkLog.open(str(tmp_path / "out"))
     answer = forecast(ck, spark="4.2", connectors=ConnectorAnswers(sink=log))
-    assert risks(answer) == ["SINK_LOG_HOLE"]
-    assert (f"Batch {batches}, the next one, compacts it, so it fails." in answer.sentence) == is_said
+    assert risks(answer) == ([] if is_said else ["SINK_LOG_HOLE"])
+    assert (answer.outcome, answer.reason) == (("fail", "SINK_LOG_HOLE") if is_said else ("resume", None))
+    assert (f"fail in batch {batches}" in answer.sentence) == is_said
+    assert answer.sink is not None
+    warned = " ".join(answer.sink.warnings)
+    assert (f"Batch {batches}, the next one, compacts it, so it fails." in warned) == is_said
 
 
 @pytest.mark.parametrize("text", ["", "v2\n{}", 'v1\n{"path":"file:///out/a.pa', "v1\n{}"])

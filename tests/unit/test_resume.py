@@ -168,7 +168,9 @@ def test_offsets_without_any_commit_log_point_to_the_batch_before_the_newest(mak
     assert (answer.batch, answer.is_committed) == (0, False)
     assert "batches up to 0 most likely finished, because offsets/1 exists" in answer.note
     assert all(source.point.certainty != "certain" for source in answer.sources)
-    lost = resume_points(Checkpoint.open(str(make({0: ["0"], 2: ["2"]}, []))))
+    root = make({0: ["0"], 1: ["2"], 2: ["3"]}, [])
+    (root / "offsets" / "1").unlink()
+    lost = resume_points(Checkpoint.open(str(root)))
     assert lost.batch is None and "offsets/1, with the position after them, is missing too" in lost.note
 
 
