@@ -27,6 +27,8 @@ SENTENCES: dict[str, str] = {
     "kit_below": "Below is the kit, version {version}: the same for everybody, SHA-256 as above.",
     "kit": "The kit, version {version}: the part that is the same for everybody",
     "runbook": "Runbook",
+    "sink_not_given": "not given",
+    "sink_without_place": "{sink}, place not given",
     "plan": "Plan for programs",
     "flow_restart": "No code is needed: run the pipeline again as it is.",
     "flow_refresh": "No code is needed: the pipeline does it with one command, spark-pipelines run.",

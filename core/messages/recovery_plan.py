@@ -19,6 +19,10 @@ SENTENCES: dict[str, str] = {
         "The plan was made for batch {batch}, the last committed one; the script refuses if the query has"
         " run since."
     ),
+    "stop_running_why": (
+        "Batch {batch} was planned moments ago, so it may be running. Two queries on one checkpoint overwrite"
+        " each other's files."
+    ),
     "stop_lost_why": (
         "Without the checkpoint the script cannot see whether the query still runs: it asks for"
         " --query-is-stopped."

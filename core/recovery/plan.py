@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from core.analysis.findings.liveness import just_planned
 from core.checkpoint.pipeline_flow import PipelineFlow
 from core.messages import say
 from core.messages.words import NOT_KNOWN, capital
@@ -67,7 +68,14 @@ def _restart(context: RecoveryContext) -> tuple[PlanStep, ...]:
         start = say("recovery_plan.restart_changed")
     else:
         start = say("recovery_plan.restart")
+    running = just_planned(context.ck) if context.platform != "lakeflow" else None
+    stop = (
+        (PlanStep(say("recovery_plan.stop"), say("recovery_plan.stop_running_why", batch=running.batch_id)),)
+        if running is not None
+        else ()
+    )
     return (
+        *stop,
         PlanStep(start, say("recovery_plan.restart_why")),
         PlanStep(
             say("recovery_plan.watch_any") if first is None else say("recovery_plan.watch", batch=first),

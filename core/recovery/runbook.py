@@ -7,6 +7,8 @@ import json
 
 from core import __version__
 from core.messages import say
+from core.messages.recovery import NAMES
+from core.messages.words import capital
 from core.recovery.answers import OptionId
 from core.recovery.code import TEMPLATES, CodeBlock, generate, packages, title_of
 from core.recovery.consequences import consequences
@@ -47,6 +49,7 @@ def runbook(context: RecoveryContext, option_id: OptionId) -> CodeBlock:
         is_repair=repair_of(option_id) is not None,
         fails_on_data_loss=any(source.kind.fails_on_data_loss for source in context.sources),
         sink_path=sink_path,
+        writes_to=sink_path or _kind_of_sink(context),
         new_output=new_output(context, made),
         aside_checkpoint=beside(context, platform, "before-refresh-batch"),
         aside_output=sink_path and f"{sink_path.rstrip('/')}.before-refresh-batch-{batch_name(context)}",
@@ -56,6 +59,13 @@ def runbook(context: RecoveryContext, option_id: OptionId) -> CodeBlock:
     return CodeBlock(
         platform, "markdown", say("recovery_code.runbook"), f"runbook_{option_id}.md", text, "runbook"
     )
+
+
+def _kind_of_sink(context: RecoveryContext) -> str:
+    """What is known of a sink whose place nobody named."""
+    if context.sink is None:
+        return say("recovery_code.sink_not_given")
+    return say("recovery_code.sink_without_place", sink=capital(NAMES["sink"][context.sink]))
 
 
 def _starter(context: RecoveryContext, made: Recipe) -> str:

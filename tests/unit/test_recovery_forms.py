@@ -8,6 +8,7 @@ import json
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +20,13 @@ from core.checkpoint import Checkpoint
 from core.cli import main
 from core.judgement import judge
 from core.messages.words import CERTAINTY
-from core.recovery import OPTION_IDS, Answers, OptionId, RecoveryContext, options, read_recovery_context
+from core.recovery import OPTION_IDS, Answers, OptionId, RecoveryContext, options, plan, read_recovery_context
 from core.recovery.code import MOST_LINES as MOST_LINES_OF_SCRIPT
 from core.recovery.forms import forms
 from core.recovery.kit_text import kit_sha256, kit_text
 from core.recovery.quoting import markdown_cell, markdown_code, markdown_text
 from core.recovery.snippet import MOST_LINES
+from tests.support.brokers import checkpoint_at
 from tests.unit.test_recovery_code import HOSTILE, answers_of
 from tests.unit.test_recovery_judgement import file_checkpoint, kafka_checkpoint, make
 
@@ -317,3 +319,29 @@ def test_a_script_that_is_to_rehearse_and_to_execute_does_neither(tmp_path: Path
     )
     assert done.returncode == 2, done.stderr
     assert "not allowed with argument" in done.stderr
+
+
+def test_the_runbook_names_the_kind_of_a_sink_whose_place_is_not_known(tmp_path: Path) -> None:
+    ck = kafka_checkpoint(tmp_path)
+    for answers, cell in (
+        ({}, "| Query writes to | not given |"),
+        ({"sink": "delta"}, "| Query writes to | Delta, place not given |"),
+        ({"sink": "delta", "sink_path": "/data/orders"}, "/data/orders"),
+    ):
+        context = judge(ck).recovery(Answers(answers))
+        text = next(block.text for block in forms(context, "reset") if block.form == "runbook")
+        assert cell in next(line for line in text.splitlines() if "Query writes to" in line)
+
+
+def test_a_query_that_may_be_running_is_stopped_before_it_is_started_again(tmp_path: Path) -> None:
+    for age_ms, stops in ((1_000, True), (3_600_000, False)):
+        root = checkpoint_at(
+            tmp_path / str(age_ms),
+            {"orders": {0: 4}},
+            {"orders": {0: 8}},
+            batch_ms=int(time.time() * 1000) - age_ms,
+        )
+        context = judge(Checkpoint.open(str(root))).recovery(Answers())
+        steps = plan(context, next(each for each in options(context) if each.id == "restart").recipe).steps
+        assert ("Stop the query" in steps[0].title) == stops, [step.title for step in steps]
+        assert any("Start the query as it was" in step.title for step in steps)
