@@ -324,8 +324,8 @@ def test_a_script_that_is_to_rehearse_and_to_execute_does_neither(tmp_path: Path
 def test_the_runbook_names_the_kind_of_a_sink_whose_place_is_not_known(tmp_path: Path) -> None:
     ck = kafka_checkpoint(tmp_path)
     for answers, cell in (
-        ({}, "| Query writes to | not given |"),
-        ({"sink": "delta"}, "| Query writes to | Delta, place not given |"),
+        ({}, "`not given`"),
+        ({"sink": "delta"}, "`Delta, place not given`"),
         ({"sink": "delta", "sink_path": "/data/orders"}, "/data/orders"),
     ):
         context = judge(ck).recovery(Answers(answers))
