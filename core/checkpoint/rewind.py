@@ -17,6 +17,7 @@ from core.checkpoint.model import CommitEntry, OffsetEntry
 from core.checkpoint.restore_chain import restorable_versions
 from core.checkpoint.sources.registry import parse
 from core.checkpoint.state import committed_ids, state_inventory
+from core.checkpoint.state_content.checksums import hidden_name
 from core.messages import Sentence, say
 
 
@@ -74,6 +75,21 @@ class Rewind:
             if not context.file_log_reaches(wanted):
                 return say("rewind.source_log", batch=batch_id, key=source.key)
         return None
+
+
+def rolled_back(ck: Checkpoint, batch_id: int) -> Checkpoint:
+    """The checkpoint as its copy at a batch would be: without the offsets, commits and state versions of
+    later batches. Nothing is written, and what stays is read as through ``ck``. Raises :class:`StorageError`
+    when state/ cannot be listed."""
+    logs = (*ck.offset_files.items(), *ck.commit_files.items())
+    left_out = [info.path for number, info in logs if number > batch_id]
+    for operator in state_inventory(ck).operators if ck.has_state else ():
+        for partition in operator.partitions:
+            later = (f for f in partition.files if f.version is not None and f.version > batch_id + 1)
+            left_out += [file.path for file in later]
+    changes: dict[str, bytes | None] = dict.fromkeys(left_out)
+    changes |= dict.fromkeys(map(hidden_name, left_out))
+    return Checkpoint.open(ck.door.changed(changes), ck.settings)
 
 
 def rewind(ck: Checkpoint) -> Rewind:

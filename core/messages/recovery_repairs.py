@@ -142,6 +142,7 @@ SENTENCES: dict[str, str] = {
         "A file source gives everything after its position to batch {batch} at once, whatever"
         " maxFilesPerTrigger says: the start needs memory for it."
     ),
+    "rewind_fails": "A copy at batch {batch} does not start either: {sentence}",
     "rewind_retention": (
         "The broker must still have the records after batch {batch}; the script does not ask it."
     ),

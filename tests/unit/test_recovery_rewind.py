@@ -218,3 +218,15 @@ def test_the_finding_names_the_batch_and_the_command(tmp_path: Path) -> None:
     finding = found["STATE_NOT_RESTORABLE"]
     assert finding.rewind_to == 1
     assert "--option rewind --set to_batch=1" in finding.action
+
+
+def test_a_copy_that_would_not_start_either_is_not_offered(tmp_path: Path) -> None:
+    """What an option makes is forecast, too: without metadata the copy has none either."""
+    ck = broken(tmp_path)
+    assert option_of(ck, sink="foreach_merge").possible
+    metadata = next(tmp_path.rglob("metadata"))
+    metadata.unlink()
+    for answers in ({}, {"to_batch": "1"}):
+        option = option_of(Checkpoint.open(str(metadata.parent)), sink="foreach_merge", **answers)
+        assert not option.possible and "does not start either" in option.why, option.why
+        assert "metadata is missing" in option.why

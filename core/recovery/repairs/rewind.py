@@ -10,14 +10,16 @@ that batch, new rows included, so it has to stand at batch B too.
 
 from __future__ import annotations
 
+from core.analysis.forecast import Forecast, Query, forecast
 from core.checkpoint.model import OffsetEntry
-from core.checkpoint.rewind import rewind
+from core.checkpoint.rewind import rewind, rolled_back
 from core.checkpoint.sources.registry import parse
 from core.checkpoint.state import state_inventory
 from core.connectors.kafka.read_again import why_not_read_again
 from core.messages import say
 from core.messages.words import NOT_KNOWN
 from core.recovery.amounts import amount, amounts
+from core.recovery.asked_query import asked_query
 from core.recovery.context import RecoveryContext, SourcePosition
 from core.recovery.model import BeforeAfter, Cell, Cells, Constant, PlanStep, cell
 from core.recovery.repairs.model import Effect, Judged, Repair
@@ -39,6 +41,9 @@ _MENDED = frozenset(
 
 _RISKS_MENDED = frozenset({"SOURCE_LOG_BEHIND"})
 """The same for what lets the query start and skip files: the copy ends where the source log does."""
+
+_WRITTEN_BY_THE_SCRIPT = ("STATE_SCHEMA_GONE",)
+"""What the copy of the script does not have: it names its own schema files."""
 
 _ROW_BY_ROW = frozenset({"dedupe", "symmetricHashJoin"})
 """Operators that emit the same rows whatever the batch boundaries are, apart from late ones."""
@@ -96,7 +101,30 @@ def _why_not(context: RecoveryContext) -> str | None:
     not_again = why_not_read_again(context.ck, context.connectors, batch)
     if not_again is not None:
         return not_again
+    fails = _why_its_copy_fails(context, batch)
+    if fails is not None:
+        return fails
     return _why_not_this_sink(context, batch)
+
+
+def _why_its_copy_fails(context: RecoveryContext, batch: int) -> str | None:
+    """That the copy would not start either, by its own forecast: what stops the start now lies before the
+    batch, or in no batch. Not asked where the checkpoint itself starts."""
+    now = context.forecast
+    if now is None or now.outcome != "fail":
+        return None
+    query = asked_query(context.ck, context.answers, Query())
+    found: tuple[Forecast, object] = context.ck.kept(
+        f"rolled back to {batch} {now.spark} {query} {id(context.connectors)}",
+        lambda: (
+            forecast(rolled_back(context.ck, batch), now.spark, query, connectors=context.connectors),
+            context.connectors,  # kept, so that its id is not used again
+        ),
+    )
+    copy = found[0]
+    if copy.outcome != "fail" or copy.reason in _WRITTEN_BY_THE_SCRIPT:
+        return None
+    return say("recovery_repairs.rewind_fails", batch=batch, sentence=copy.sentence)
 
 
 def _why_not_this_query(context: RecoveryContext) -> str | None:
