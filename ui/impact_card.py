@@ -22,21 +22,38 @@ def card(opened: Opened, ck: Checkpoint, with_link: bool = True, is_short: bool 
     if isinstance(impacts, str):
         cards.message("plain", impacts)
         return
-    together = _together(impacts) if is_short else [[impact] for impact in impacts]
+    known = [impact for impact in impacts if (impact.repeats_rows, impact.loses_rows) != (None, None)]
+    shown = known if is_short and known else impacts
+    together = _together(shown) if is_short else [[impact] for impact in shown]
     with st.grid(len(together), min_column_width=260, vertical_alignment="top"):
         for same in together:
             _one(same, is_short)
-    for caveat in dict.fromkeys(impact.caveat for impact in impacts if impact.caveat):
-        cards.text(caveat, "small")
+    caveats = list(dict.fromkeys(impact.caveat for impact in impacts if impact.caveat))
     if is_short:
+        _left_out([impact for impact in impacts if impact not in shown], is_open=bool(caveats))
         with st.expander(say("screen_start.impact_why")):
             for impact in impacts:
                 cards.text(f"{impact.sentence} ({cached_answers.CERTAINTY[impact.certainty]})", "small")
+            for caveat in caveats:
+                cards.text(caveat, "small")
+    else:
+        for caveat in caveats:
+            cards.text(caveat, "small")
     if not with_link:
         return
     missing = [item for item in impacts if item.repeats_rows is None or item.loses_rows is None]
     label = say("screen_start.impact_connect") if missing else say("screen_start.impact_source")
     st.page_link("pages/ends.py", label=label, query_params={})
+
+
+def _left_out(impacts: Sequence[DeletionImpact], is_open: bool) -> None:
+    """One line for the ways of which nothing is known, and that a file sink does something else where nobody
+    said what the sink is."""
+    starts = [say_of("impact", "STARTS", impact.start) for impact in impacts]
+    line = [say("screen_start.impact_unknown", starts=starts)] if starts else []
+    line += [say("screen_start.impact_file_sink")] if is_open else []
+    if line:
+        cards.text(" ".join(line), "small")
 
 
 def in_one_line(opened: Opened, ck: Checkpoint) -> None:
@@ -62,12 +79,10 @@ def in_one_line(opened: Opened, ck: Checkpoint) -> None:
 
 
 def _together(impacts: Sequence[DeletionImpact]) -> list[list[DeletionImpact]]:
-    """The ways of starting again that repeat and lose the same. What is not known is not the same."""
-    found: dict[tuple[object, ...], list[DeletionImpact]] = {}
+    """The ways of starting again that repeat and lose the same."""
+    found: dict[tuple[int | None, int | None, bool], list[DeletionImpact]] = {}
     for impact in impacts:
-        numbers = (impact.repeats_rows, impact.loses_rows)
-        own = impact.start if None in numbers else None
-        found.setdefault((*numbers, impact.is_at_most, own), []).append(impact)
+        found.setdefault((impact.repeats_rows, impact.loses_rows, impact.is_at_most), []).append(impact)
     return list(found.values())
 
 

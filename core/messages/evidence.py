@@ -55,7 +55,7 @@ SENTENCES: dict[str, str] = {
     "written": "{path}: {size_bytes:size}",
     "sha256": "SHA-256: {sha256}",
     "left_out": "Without contents:",
-    "title": "Save evidence: what it shows now, as one file",
+    "title": "Save evidence",
     "what": (
         "One zip that keeps what this checkpoint shows now: names, sizes and times of all files, the logs,"
         " schemas and metadata, and what was judged; no rows of the state, no credentials. It opens here and"

@@ -185,7 +185,7 @@ SENTENCES: dict[str, str] = {
     "decided_by": 'The recommendation depends on "{question}"',
     "leads_to": "{title}: {answers}",
     "advice": "{title}.",
-    "advice_nothing": "Nothing has to be done before the next start.",
+    "advice_nothing": "Nothing has to be done before a start.",
     "may_run": (
         "A query may be running: batch {batch} was planned {age_ms:duration} ago. Stop it before another one"
         " is started on this checkpoint."

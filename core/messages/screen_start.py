@@ -48,6 +48,8 @@ SENTENCES: dict[str, str] = {
     "impact_connect": "Some numbers are not known: connect source and sink",
     "impact_source": "Source & sink: where these numbers come from",
     "effect_unknown": "not known",
+    "impact_unknown": "{starts:listed}: not known.",
+    "impact_file_sink": "A file sink skips new batches instead.",
     "repeats_unknown": "repeats: not known",
     "repeats_nothing": "repeats nothing",
     "repeats": "repeats {n:counted row}",

@@ -209,6 +209,7 @@ def test_the_impact_follows_the_sink_that_was_answered(open_page: OpenPage) -> N
         for given in ({}, {"a_sink": "file"}, {"a_sink": "delta"})
     )
     assert "unless the sink is a file sink: that skips batches 0 to 13" in open_
+    assert "A file sink skips new batches instead." in open_ and "A file sink skips" not in delta
     assert "batches 0 to 13 are skipped" in file_ and "repeats nothing, loses nothing" not in file_
     assert "unless the sink" not in delta and "repeats nothing, loses nothing" in delta
 
@@ -237,7 +238,7 @@ def test_how_the_name_of_an_operator_is_known_stands_beside_it_only_where_it_is_
 def test_of_a_checkpoint_without_a_fault_no_cause_is_to_be_fixed(open_page: OpenPage) -> None:
     for name in (HOT, "samples/files-stopped-cleanly/checkpoint"):  # the first has a finding, about its speed
         shown = words_of(open_page("overview", name))
-        assert "What to do: Nothing has to be done before the next start." in shown, name
+        assert "What to do: Nothing has to be done before a start." in shown, name
         assert "Fix the cause" not in shown, name
     assert "No problems found in all 14 batches in the logs and the logs of the sources." in shown
 

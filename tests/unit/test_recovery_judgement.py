@@ -209,7 +209,7 @@ def test_where_no_fault_is_known_nothing_has_to_be_done() -> None:
     """Unless a finding risks data, or somebody says what happened."""
     ck = Checkpoint.open(str(SAMPLES / "files-stopped-cleanly" / "checkpoint"))
     context = replace(context_of(ck), forecast=replace(forecast(ck), certainty="certain", risks=()))
-    nothing = "Nothing has to be done before the next start."
+    nothing = "Nothing has to be done before a start."
     skewed = Finding("STATE_SKEWED", "attention", "certain", "It is so.", (), "Look at it.")
     assert Advice.of(context).sentence == Advice.of(context, [skewed]).sentence == nothing
     found = Advice.of(context, [replace(skewed, id="COMMITS_MISSING", severity="data_risk", recipe="rewind")])
