@@ -165,7 +165,7 @@ class Judgement:
         """At the level deep of evidence without the contents of the state files: what they showed when it was
         taken, for the Spark and the query of then."""
         is_then = self.question.spark is None and query.operators is None
-        return recorded_contents(self.ck.door) if self.question.level == "deep" and is_then else None
+        return recorded_contents(self.ck) if self.question.level == "deep" and is_then else None
 
     @property
     def sources(self) -> tuple[SourceState, ...]:

@@ -76,7 +76,7 @@ def deepest(ck: Checkpoint) -> Level | None:
     """The level deep once the contents of the state files were checked, in this reading or when the evidence
     was taken: from then on every page speaks of them. None before."""
     if lacks_contents(ck.door):
-        return "deep" if recorded_contents(ck.door) is not None else None
+        return "deep" if recorded_contents(ck) is not None else None
     return "deep" if ck.is_kept(CONTENTS) else None
 
 

@@ -14,6 +14,7 @@ from typing import Any, TypeVar, get_args
 from core.analysis.findings import SEVERITIES, Finding, FindingsReport
 from core.analysis.forecast import Forecast, Step
 from core.analysis.forecast.model import FailsAt, Outcome, SparkError, StepStatus
+from core.checkpoint import Checkpoint
 from core.messages import Sentence, say, words
 from core.messages.findings import TITLES
 from core.messages.recovery import TITLES as OPTIONS
@@ -65,11 +66,16 @@ def lacks_contents(door: Door) -> bool:
     return door.evidence is not None and not door.evidence.with_state_contents
 
 
-def recorded_contents(door: Door) -> RecordedContents | None:
+def recorded_contents(ck: Checkpoint) -> RecordedContents | None:
     """What the level deep said when the evidence was taken; None for a directory, for evidence that has the
-    contents, and where they were not checked."""
-    if not lacks_contents(door):
+    contents, and where they were not checked. Read once for each reading of the checkpoint."""
+    if not lacks_contents(ck.door):
         return None
+    found: RecordedContents | None = ck.kept("recorded contents", lambda: _recorded(ck.door))
+    return found
+
+
+def _recorded(door: Door) -> RecordedContents | None:
     check, forecast = _json(door, "check"), _json(door, "forecast")
     if check.get("level") != "deep":
         return None

@@ -17,6 +17,7 @@ from core.analysis.forecast.model import FilesAgain
 from core.checkpoint import Checkpoint, Source
 from core.checkpoint.execution_mode import execution_of
 from core.checkpoint.model import OffsetEntry
+from core.checkpoint.sources.base import Advance
 from core.checkpoint.sources.delta import DELTA
 from core.checkpoint.sources.forms import parse
 from core.checkpoint.sources.kafka import topics_of
@@ -115,7 +116,7 @@ def impact_of_deleting(
 
 
 def _rows_of(ck: Checkpoint, source: Source, batch: int | None, connectors: ConnectorAnswers) -> SourceRows:
-    text = ck.source_texts(batch, source.key)[1] if batch is not None and batch in ck.offset_files else None
+    text = _position(ck, source, batch)
     if text is None:
         return SourceRows(done=0, is_whole=True) if batch is None else SourceRows()
     broker, table = connectors.brokers.get(source.key), connectors.tables.get(source.key)
@@ -129,11 +130,21 @@ def _rows_of(ck: Checkpoint, source: Source, batch: int | None, connectors: Conn
 def _offsets_read(source: Source, text: str) -> SourceRows:
     """What the checkpoint alone tells of a Kafka source: how many offsets it has read, of which the broker
     may have fewer."""
+    moved = _read_up_to(source, text)
+    if moved is None or moved.amount is None:
+        return SourceRows()
+    return SourceRows(moved.amount, is_at_most=True)
+
+
+def _position(ck: Checkpoint, source: Source, batch: int | None) -> str | None:
+    """The end offset of a source in a batch; None without an offset file of it."""
+    return ck.source_texts(batch, source.key)[1] if batch is not None and batch in ck.offset_files else None
+
+
+def _read_up_to(source: Source, text: str) -> Advance | None:
+    """How much the source had read at an offset; None where nobody knows where it began."""
     first = source.kind.first_start(source.context)
-    moved = source.kind.advance(first, parse(text), source.context) if first is not None else None
-    return (
-        SourceRows() if moved is None or moved.amount is None else SourceRows(moved.amount, is_at_most=True)
-    )
+    return None if first is None else source.kind.advance(first, parse(text), source.context)
 
 
 def _kafka_rows(text: str, broker: BrokerAnswer) -> SourceRows:
@@ -240,20 +251,10 @@ def _not_counted(ck: Checkpoint, rows: list[SourceRows]) -> str:
 def _read_before(ck: Checkpoint) -> str | None:
     """How much was read up to the last commit, in the units of the sources; the logs of file sources are not
     read for it."""
-    read = []
+    read, batch = [], newest_done(ck)
     for source in ck.sources:
-        batch = newest_done(ck)
-        text = (
-            ck.source_texts(batch, source.key)[1] if batch is not None and batch in ck.offset_files else None
-        )
-        moved = None
-        if (
-            text is not None
-            and not source.kind.has_own_log
-            and (first := source.kind.first_start(source.context)) is not None
-        ):
-            moved = source.kind.advance(first, parse(text), source.context)
-        read.append((source.key, moved))
+        text = None if source.kind.has_own_log else _position(ck, source, batch)
+        read.append((source.key, None if text is None else _read_up_to(source, text)))
     return amounts(read, len(ck.sources) > 1)
 
 

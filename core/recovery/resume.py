@@ -22,7 +22,7 @@ from core.checkpoint.sources.forms import compact, no_option
 from core.checkpoint.sources.kafka import positions_read
 from core.checkpoint.sources.registry import kind_of, parse
 from core.connectors import ConnectorAnswers, SinkState
-from core.connectors.kafka.partitions import positions_before, topics_planned_back
+from core.connectors.kafka.partitions import positions_before, topics_recreated_by_plan
 from core.connectors.sink import sink_state
 from core.errors import FileNotRead, ResumeError
 from core.messages import say
@@ -211,7 +211,7 @@ def _compared(
             broker,
             entry.timestamp_ms,
             positions_before(ck, key, topics),
-            topics_planned_back(ck, key, read),
+            topics_recreated_by_plan(ck, key, broker, read, entry.timestamp_ms),
         )
     return with_table(point, parse(offset), table) if table is not None else point
 

@@ -54,7 +54,7 @@ def with_broker(
     answer: BrokerAnswer,
     batch_ms: int | None = None,
     before: Positions | None = None,
-    planned_back: frozenset[str] = frozenset(),
+    recreated_by_plan: frozenset[str] = frozenset(),
 ) -> ResumePoint:
     """``point`` (what the checkpoint alone says about ``offset``, its positions by topic, with the topics of
     today's query) fitted to what the broker has.
@@ -63,8 +63,8 @@ def with_broker(
     beginning. Not exact: the ``options`` still start a query, and ``skips`` says what it can no longer read,
     in offsets; None when nothing of the source is left. ``batch_ms`` is when the batch of ``offset`` was
     planned: a topic whose oldest record is younger was recreated. ``before``: positions in older batches of
-    partitions that ``offset`` lacks: as new ones they are read again. ``planned_back``: topics of which a
-    failed start has planned a lower end, so that they were recreated unless their records are old. A broker
+    partitions that ``offset`` lacks: as new ones they are read again. ``recreated_by_plan``: topics that
+    the plan of a failed start shows to have been recreated. A broker
     that could not be asked leaves the options as they are and says so.
     """
     topics = topics_of(parse(offset)) if isinstance(offset, str) else offset
@@ -72,7 +72,7 @@ def with_broker(
         return point
     if answer.trouble is not None:
         return replace(point, note=say("resume_kafka.not_compared", reason=answer.trouble, note=point.note))
-    starts = _start_offsets(topics, answer, batch_ms, planned_back)
+    starts = _start_offsets(topics, answer, batch_ms, recreated_by_plan)
     if not starts.options:
         return no_option(
             say(
@@ -113,7 +113,7 @@ def _read_before(starts: _StartOffsets, before: Positions) -> Sentence | None:
 
 
 def _start_offsets(
-    topics: Positions, answer: BrokerAnswer, batch_ms: int | None, planned_back: frozenset[str]
+    topics: Positions, answer: BrokerAnswer, batch_ms: int | None, recreated_by_plan: frozenset[str]
 ) -> _StartOffsets:
     starts = _StartOffsets()
     for topic, positions in topics.items():
@@ -130,9 +130,8 @@ def _start_offsets(
         short = [each for each in judged if each.state == "beyond_end"]
         is_cut = proof is not None and proof.shown_by == "cut_short"
         # One partition that ends before its position proves it for the whole topic.
-        is_recreated = proof is not None and proof.shown_by in ("ends_below", "other_id")
-        if topic in planned_back and not any(each.age == "older" for each in judged):
-            is_recreated = True
+        is_other = proof is not None and proof.shown_by in ("ends_below", "other_id")
+        is_recreated = is_other or topic in recreated_by_plan
         begin = {each.partition: _start(starts, each, is_recreated=is_recreated) for each in judged}
         starts.cut += short if is_cut else []
         starts.recreated += [] if is_cut else short

@@ -57,11 +57,11 @@ def test_forecast_findings_and_recovery_are_those_of_the_time(tmp_path: Path) ->
 def test_nothing_is_said_again_where_it_can_be_looked_at_or_was_not(tmp_path: Path, level: Any) -> None:
     ck = damaged(tmp_path)
     answers = recorded_answers(judge(Checkpoint.open(str(ck)), level=level))
-    assert recorded_contents(Door.open(str(ck))) is None
+    assert recorded_contents(Checkpoint.open(str(ck))) is None
     whole = evidence(ck, tmp_path / "whole.zip", answers, contents=True)
-    assert recorded_contents(Checkpoint.open(whole).door) is None
+    assert recorded_contents(Checkpoint.open(whole)) is None
     bare = evidence(ck, tmp_path / "bare.zip", answers)
-    assert (recorded_contents(Checkpoint.open(bare).door) is None) is (level == "normal")
+    assert (recorded_contents(Checkpoint.open(bare)) is None) is (level == "normal")
 
 
 def test_what_somebody_wrote_into_the_file_is_used_only_where_it_has_the_right_form(tmp_path: Path) -> None:
@@ -75,14 +75,14 @@ def test_what_somebody_wrote_into_the_file_is_used_only_where_it_has_the_right_f
     for value in ("resume", None, ["fail"]):
         sent = {**answers, "check": json.dumps(check).encode()}
         sent["forecast"] = json.dumps({**forecast, "outcome": value}).encode()
-        found = recorded_contents(Checkpoint.open(evidence(ck, tmp_path / f"{value}.zip"[-8:], sent)).door)
+        found = recorded_contents(Checkpoint.open(evidence(ck, tmp_path / f"{value}.zip"[-8:], sent)))
         assert found is not None and found.findings == () and found.start is None
     for bad in (b"", b"[]", b"[" * 100_000, b'{"level": "deep", "findings": 3}'):
         sent = {"check": bad, "forecast": b'{"outcome": "fail", "reason": "STATE_FILE_DAMAGED"}'}
-        found = recorded_contents(Checkpoint.open(evidence(ck, tmp_path / f"bad{len(bad)}.zip", sent)).door)
+        found = recorded_contents(Checkpoint.open(evidence(ck, tmp_path / f"bad{len(bad)}.zip", sent)))
         assert found is None or (found.findings == () and found.start is None)
     text = {**true, "sentence": "**bold** <b>\n" + "x" * 9_000}
     sent = {**answers, "check": json.dumps({**check, "findings": [text] * 1_000}).encode()}
-    found = recorded_contents(Checkpoint.open(evidence(ck, tmp_path / "long.zip", sent)).door)
+    found = recorded_contents(Checkpoint.open(evidence(ck, tmp_path / "long.zip", sent)))
     assert found is not None and len(found.findings) <= 100
     assert len(found.findings[0].sentence) <= 2_000 and "\n" not in found.findings[0].sentence

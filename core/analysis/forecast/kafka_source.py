@@ -17,12 +17,12 @@ from core.analysis.forecast.kafka_positions import EARLIEST, batch_start, before
 from core.analysis.forecast.model import DUPLICATES, EXACT, LOSS, UNKNOWN, DataEffect, Risk
 from core.analysis.forecast.offset_lines import set_back
 from core.analysis.forecast.step_verdict import Verdict, failed
-from core.checkpoint.model import OffsetEntry
 from core.checkpoint.sources.kafka import positions_read
 from core.connectors.answers import BrokerAnswer
 from core.connectors.kafka.judgement import JudgedPartition, Positions, judge_partition, recreated
 from core.connectors.kafka.partitions import (
     batch_time_ms,
+    entries_at_hand,
     is_outdated,
     kafka_partition_states,
     recreated_sentence,
@@ -188,12 +188,8 @@ def read_again(s: RestartContext, part: Range, added: Iterable[str]) -> list[Ris
 
 def _read_before(s: RestartContext, topic: str) -> tuple[Evidence, int] | None:
     """The newest offset file that has a position of the topic, and the highest one in it."""
-    ck = s.checkpoint
-    ids = {*ck.loaded_ids, *ck.offset_ids[:1], *ck.offset_ids[-1:]}
-    ck.load(ids)
-    for batch_id in sorted(ids, reverse=True):
-        entry = ck.offset(batch_id)
-        for source in entry.sources if isinstance(entry, OffsetEntry) else ():
+    for entry in entries_at_hand(s.checkpoint):
+        for source in entry.sources:
             at = max(positions_read(source.raw).get(topic, {}).values(), default=0)
             if at > 0:
                 return source.evidence, at

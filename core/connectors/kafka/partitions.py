@@ -9,7 +9,7 @@ retention.ms.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ from core.checkpoint.sources.forms import parse
 from core.checkpoint.sources.kafka import topics_of
 from core.connectors.kafka.judgement import (
     CLOCKS_MS,
+    Age,
     JudgedPartition,
     Positions,
     Recreated,
@@ -75,15 +76,20 @@ def kafka_positions(ck: Checkpoint, key: str) -> Positions:
     return _topics(end)
 
 
-def positions_before(ck: Checkpoint, key: str, newest: Positions) -> Positions:
-    """Of the partitions that ``newest`` lacks in its topics: the positions that an older batch has for them,
-    while a start takes them for new ones. Looks at the entries that are loaded, the first and the last."""
-    found: Positions = {}
+def entries_at_hand(ck: Checkpoint) -> Iterator[OffsetEntry]:
+    """The readable offset entries that are loaded, with the first and the last of the log, newest first."""
     ids = {*ck.loaded_ids, *ck.offset_ids[:1], *ck.offset_ids[-1:]}
     ck.load(ids)
-    for batch_id in sorted(ids, reverse=True):
-        entry = ck.offset(batch_id)
-        line = entry.source(key) if isinstance(entry, OffsetEntry) else None
+    entries = (ck.offset(batch_id) for batch_id in sorted(ids, reverse=True))
+    return (entry for entry in entries if isinstance(entry, OffsetEntry))
+
+
+def positions_before(ck: Checkpoint, key: str, newest: Positions) -> Positions:
+    """Of the partitions that ``newest`` lacks in its topics: the positions that an older batch has for them,
+    while a start takes them for new ones."""
+    found: Positions = {}
+    for entry in entries_at_hand(ck):
+        line = entry.source(key)
         for topic, read in (_topics(line.raw) if line is not None else {}).items():
             for partition, position in read.items():
                 is_absent = topic in newest and partition not in newest[topic]
@@ -99,13 +105,22 @@ def planned_positions(ck: Checkpoint, key: str) -> Positions | None:
     return _topics(ck.source_texts(ck.pending_batch, key)[1])
 
 
-def topics_planned_back(ck: Checkpoint, key: str, read: Positions) -> frozenset[str]:
-    """The topics that the planned batch would read backwards from the positions ``read``: a start that failed
-    leaves such a plan where the topic was recreated."""
+def topics_recreated_by_plan(
+    ck: Checkpoint, key: str, answer: BrokerAnswer, read: Positions, batch_ms: int | None
+) -> frozenset[str]:
+    """The topics that the planned batch would read backwards from the positions ``read``, which a batch of
+    ``batch_ms`` had reached: a start that failed leaves such a plan where the topic was recreated, also when
+    it has grown since. None that still has records from before that batch."""
+
+    def ages(topic: str) -> set[Age | None]:
+        known = read[topic].items()
+        return {judge_partition(answer, topic, p, at, batch_ms=batch_ms).age for p, at in known}
+
     return frozenset(
         topic
         for topic, ends in (planned_positions(ck, key) or {}).items()
         if any(end < read.get(topic, {}).get(partition, end) for partition, end in ends.items())
+        and "older" not in ages(topic)
     )
 
 

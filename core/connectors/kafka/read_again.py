@@ -3,6 +3,7 @@ again, and everything from the beginning of the query on."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from core.checkpoint.model import OffsetEntry
@@ -13,7 +14,7 @@ from core.connectors.kafka.partitions import (
     is_outdated,
     kafka_positions,
     recreated_sentence,
-    topics_planned_back,
+    topics_recreated_by_plan,
 )
 from core.messages import Sentence, say
 from core.messages.words import listed
@@ -31,9 +32,9 @@ def why_not_read_again(ck: Checkpoint, connectors: ConnectorAnswers, batch_id: i
     None where they can, as far as anybody was asked. A start fails at records that have expired (seen with
     4.3: KAFKA_DATA_LOSS), and reads other records of a topic that was recreated."""
     entry = ck.offset(batch_id)
-    for key, answer in connectors.brokers.items():
+    for key, answer in _asked(ck, connectors):
         line = entry.source(key) if isinstance(entry, OffsetEntry) else None
-        if line is None or line.raw is None or answer.trouble is not None or is_outdated(ck, answer):
+        if line is None or line.raw is None:
             continue
         why = _why_not(ck, key, answer, batch_id, positions_read(line.raw))
         if why is not None:
@@ -44,19 +45,18 @@ def why_not_read_again(ck: Checkpoint, connectors: ConnectorAnswers, batch_id: i
 def why_not_from_start(ck: Checkpoint, connectors: ConnectorAnswers) -> Sentence | None:
     """Why the brokers that were asked can no longer deliver every record that the query has read; None where
     they can, or nobody knows."""
-    for key, answer in connectors.brokers.items():
+    for key, answer in _asked(ck, connectors):
         source = ck.source(key)
         initial = source.context.initial if source is not None else None
-        if initial is None or answer.trouble is not None or is_outdated(ck, answer):
+        if initial is None:
             continue
         began, newest = positions_read(initial), kafka_positions(ck, key)
         absent = [topic for topic in newest if topic in answer.absent]
         if absent:
             return say("kafka.not_complete_gone", names=listed(absent, _SHOWN))
-        for topic, read in newest.items():
-            proof = recreated(answer, topic, read, {}, batch_time_ms(ck))
-            if proof is not None:
-                return say("kafka.not_complete_other_topic", about=recreated_sentence(proof, answer))
+        about = _other_topic(ck, answer, newest)
+        if about is not None:
+            return say("kafka.not_complete_other_topic", about=about)
         judged = [
             judge_partition(answer, topic, partition, max(began.get(topic, {}).get(partition, 0), 0))
             for topic, read in newest.items()
@@ -69,20 +69,31 @@ def why_not_from_start(ck: Checkpoint, connectors: ConnectorAnswers) -> Sentence
     return None
 
 
+def _asked(ck: Checkpoint, connectors: ConnectorAnswers) -> Iterator[tuple[str, BrokerAnswer]]:
+    """The sources whose broker answered, and has been asked since the newest plan."""
+    for key, answer in connectors.brokers.items():
+        if answer.trouble is None and not is_outdated(ck, answer):
+            yield key, answer
+
+
+def _other_topic(ck: Checkpoint, answer: BrokerAnswer, newest: Positions) -> str | None:
+    """That a topic is not the one that was read, and what shows it; None where nothing does."""
+    batch_ms = batch_time_ms(ck)
+    proofs = (recreated(answer, topic, read, {}, batch_ms) for topic, read in newest.items())
+    proof = next((proof for proof in proofs if proof is not None), None)
+    return None if proof is None else recreated_sentence(proof, answer)
+
+
 def _why_not(
     ck: Checkpoint, key: str, answer: BrokerAnswer, batch_id: int, positions: Positions
 ) -> Sentence | None:
-    newest, batch_ms = kafka_positions(ck, key), batch_time_ms(ck)
-    for topic, read in newest.items():
-        proof = recreated(answer, topic, read, {}, batch_ms)
-        if proof is not None:
-            return say("kafka.not_again_other_topic", about=recreated_sentence(proof, answer))
-    for topic in topics_planned_back(ck, key, newest):
-        ages = {
-            judge_partition(answer, topic, p, at, batch_ms=batch_ms).age for p, at in newest[topic].items()
-        }
-        if "older" not in ages:
-            return say("kafka.not_again_planned_back", topic=topic, planned=ck.pending_batch)
+    newest = kafka_positions(ck, key)
+    about = _other_topic(ck, answer, newest)
+    if about is not None:
+        return say("kafka.not_again_other_topic", about=about)
+    by_plan = topics_recreated_by_plan(ck, key, answer, newest, batch_time_ms(ck))
+    if by_plan:
+        return say("kafka.not_again_planned_back", topic=min(by_plan), planned=ck.pending_batch)
     judged = [
         judge_partition(answer, topic, partition, positions.get(topic, {}).get(partition))
         for topic in positions
