@@ -19,6 +19,7 @@ from core.checkpoint.sources.registry import parse
 from core.checkpoint.state import committed_ids, state_inventory
 from core.checkpoint.state_content.checksums import hidden_name
 from core.messages import Sentence, say
+from core.storage import FileInfo
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +90,40 @@ def rolled_back(ck: Checkpoint, batch_id: int) -> Checkpoint:
             left_out += [file.path for file in later]
     changes: dict[str, bytes | None] = dict.fromkeys(left_out)
     changes |= dict.fromkeys(map(hidden_name, left_out))
+    return Checkpoint.open(ck.door.changed(changes), ck.settings)
+
+
+def behind_batch(ck: Checkpoint, committed: int, planned: int) -> Checkpoint:
+    """The checkpoint as its copy behind a planned batch would be: the last committed batch ends where the
+    planned one was to end, whose plan is left out. Nothing is written. It is the checkpoint itself where the
+    two entries name other sources."""
+    entries = ck.offset(committed), ck.offset(planned)
+    if not all(isinstance(entry, OffsetEntry) for entry in entries):
+        return ck
+    files = [ck.offset_files[batch_id] for batch_id in (committed, planned)]
+    contents = ck.door.read([FileInfo(file.path, file.size_bytes) for file in files])
+    texts = [contents[file.path] for file in files]
+    if not all(isinstance(text, bytes) for text in texts):
+        return ck
+    old, new = (text.decode("utf-8", "replace").splitlines() for text in texts if isinstance(text, bytes))
+    if len(old) != len(new):
+        return ck
+    ends = [before if end == "-" else end for before, end in zip(old[2:], new[2:], strict=True)]
+    changes: dict[str, bytes | None] = {files[0].path: "\n".join([*old[:2], *ends]).encode()}
+    changes |= dict.fromkeys([files[1].path, hidden_name(files[1].path), hidden_name(files[0].path)])
+    return Checkpoint.open(ck.door.changed(changes), ck.settings)
+
+
+def without_state(ck: Checkpoint) -> Checkpoint:
+    """The checkpoint as its copy without state would be. Nothing is written. Raises :class:`StorageError`
+    when ``state/`` cannot be listed."""
+    inventory = state_inventory(ck)
+    paths = [leftover.path for leftover in inventory.leftovers]
+    for operator in inventory.operators:
+        paths += [file.path for file in operator.own_files]
+        paths += [file.path for partition in operator.partitions for file in partition.files]
+    changes: dict[str, bytes | None] = dict.fromkeys(paths)
+    changes |= dict.fromkeys(map(hidden_name, paths))
     return Checkpoint.open(ck.door.changed(changes), ck.settings)
 
 

@@ -359,6 +359,10 @@ SENTENCES: dict[str, str] = {
     "best_reprocess_rewind": (
         "A copy of the checkpoint at that batch reads again exactly what the later batches had read."
     ),
+    "best_reprocess_rewind_lossy": (
+        "A copy of the checkpoint at that batch reads again what the later batches had read, as far as it is"
+        " still there."
+    ),
     "best_reprocess": (
         "Only a refresh reads everything again. To begin at a later batch, answer to_batch (rewind)."
     ),

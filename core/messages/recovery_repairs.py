@@ -142,6 +142,8 @@ SENTENCES: dict[str, str] = {
         "A file source gives everything after its position to batch {batch} at once, whatever"
         " maxFilesPerTrigger says: the start needs memory for it."
     ),
+    "copy_fails": "The copy would not start either: {sentence}",
+    "rewind_loses": "Of what is read again: {sentence}",
     "rewind_fails": "A copy at batch {batch} does not start either: {sentence}",
     "rewind_retention": (
         "The broker must still have the records after batch {batch}; the script does not ask it."
@@ -187,6 +189,10 @@ SENTENCES: dict[str, str] = {
     "best_rewind_restore": (
         "Everything is complete for batch {batch}, and the damage comes after it. The table is restored to"
         " that batch first, so no row is there twice, and nothing older is read again."
+    ),
+    "best_rewind_lossy": (
+        "Everything is complete for batch {batch}, and the damage comes after it. Of the input of"
+        " {ids:batches} a part is gone; the other options lose that too, and the state or older rows with it."
     ),
     "restore_table": "Restore the Delta table to the version that has batch {batch}.",
     "restore_table_why": (

@@ -148,7 +148,7 @@ def _input_gone(context: RecoveryContext, made: Recipe, loses: str) -> str:
     """Input files of the planned batch that are gone, or have changed: no option that runs the batch has the
     rows that they had."""
     said = " ".join(text for text in (context.input_gone, context.input_changed) if text)
-    if made.option == "skip_batch" or not said:
+    if made.option in ("skip_batch", "rewind") or not said:  # a rewind says it of all that it reads again
         return loses
     return _and(loses, say("recovery_effects.restart_loses", sentence=said))
 

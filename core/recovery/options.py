@@ -24,6 +24,7 @@ from core.recovery.model import Cell, Cells, Level, cell
 from core.recovery.pipeline_amounts import lost_with_state, pending_amount, read_amount
 from core.recovery.recipe import Recipe, recipe
 from core.recovery.repairs import REPAIRS, repair_of
+from core.recovery.repairs.rewind import rereads_all
 from core.recovery.restart import CHANGED, is_recommended, why_recommended
 
 LEVELS: Mapping[OptionId, Level] = MappingProxyType(
@@ -116,7 +117,12 @@ def recommended(context: RecoveryContext, recipes: Mapping[OptionId, Recipe]) ->
 def _reprocess(context: RecoveryContext, recipes: Mapping[OptionId, Recipe]) -> tuple[OptionId | None, str]:
     """Old rows are wanted again: from the batch that was named, else all of them. A reset reads none."""
     if context.answers.get("to_batch") is not None and recipes["rewind"].possible:
-        return "rewind", say("recovery_options.best_reprocess_rewind")
+        is_whole = rereads_all(context)
+        return "rewind", say(
+            "recovery_options.best_reprocess_rewind"
+            if is_whole
+            else "recovery_options.best_reprocess_rewind_lossy"
+        )
     if recipes["full_refresh"].possible and context.source_complete == "yes":
         return "full_refresh", say("recovery_options.best_reprocess")
     if recipes["backup_and_backfill"].possible and context.source_complete != "yes":

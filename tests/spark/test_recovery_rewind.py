@@ -293,6 +293,28 @@ def test_input_files_that_are_gone_are_refused(spark: SparkSession, tmp_path: Pa
     assert fingerprint(pipeline.place) == before
 
 
+def test_the_rows_of_files_that_are_gone_are_what_a_rewind_loses(spark: SparkSession, tmp_path: Path) -> None:
+    """A source that cleans up, and a state that has to be rolled back: seen on 4.3, the batch reads the files
+    that are gone without an error and without their rows."""
+    pipeline = RepairPipeline(spark, tmp_path / "p", distinct, "merge", confs=COMPACTED)
+    put_files(pipeline.source, range(6))
+    pipeline.run()
+    remove(pipeline.checkpoint / "state" / "0" / "1" / "5.delta")
+    assert rewind_of(pipeline).loses == "Nothing."
+    (pipeline.source / "part 004.json").unlink()
+    option = rewind_of(pipeline)
+    assert option.possible and option.recommended, option.why
+    assert "1 input file of batch 4 is gone" in option.loses and "part%20004.json" in option.loses
+    assert "a part is gone" in option.reason, option.reason
+
+    pipeline.output.rename(pipeline.place / "out before")
+    script = pipeline.script("rewind")
+    done = run_in_session(script, spark, ACCEPT_LOSS=True)
+    assert done.status in (0, 5), done.output
+    resume(pipeline, 3, 6)
+    assert ids(pipeline) == [*range(50, 80)], "batches 4 and later, without the file that is gone"
+
+
 def counter(frame: DataFrame) -> DataFrame:
     return frame.groupBy("key").transformWithState(Counter(), "k int, n long", "Update", "None")
 

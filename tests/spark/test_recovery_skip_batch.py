@@ -150,6 +150,28 @@ def test_it_is_recommended_only_when_asked_for_and_refused_for_state(
     assert of(distinct, what_happened="batch_fails")[:2] == (False, False)
 
 
+def test_a_copy_that_would_not_start_is_not_offered(spark: SparkSession, tmp_path: Path) -> None:
+    """A start looks at the newest two offset entries. Without the plan these are the committed one and one
+    that retention has removed: seen on 4.3, the copy does not start."""
+    pipeline = failing(spark, tmp_path / "p", "append")
+    ck, offsets = pipeline.checkpoint, pipeline.checkpoint / "offsets"
+    script = pipeline.script("skip_batch")
+    (offsets / "0").unlink()
+    (offsets / ".0.crc").unlink()
+    option = next(
+        each
+        for each in options(
+            read_recovery_context(Checkpoint.open(str(ck)), Answers({"sink": "foreach_append"}))
+        )
+        if each.id == "skip_batch"
+    )
+    assert not option.possible and "would not start either" in option.why, option.why
+    assert run_in_session(script, spark).status in (0, 5), "the script as it was made before"
+    with pytest.raises(StreamingQueryException) as failed:
+        pipeline.run(Path(f"{ck}.without-batch-2"))
+    assert "poisoned" not in str(failed.value)
+
+
 def counting(spark: SparkSession, kind: str, place: Path, checkpoint: str) -> str | None:
     """One batch of a source that counts, into files; every row fails while the file ``poisoned`` is there."""
     flag = place / "poisoned"

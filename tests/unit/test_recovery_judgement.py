@@ -318,7 +318,7 @@ def test_a_risk_that_is_none_at_the_answered_sink_does_not_lead_to_a_refresh() -
 @pytest.mark.parametrize(
     ("risk_id", "options_that_meet_it", "field"),
     [
-        ("INPUT_CHANGED", ("reset", "rewind"), "loses"),
+        ("INPUT_CHANGED", ("reset",), "loses"),
         ("SOURCE_LOG_INCOMPLETE", ("reset", "rewind"), "repeats"),
     ],
 )

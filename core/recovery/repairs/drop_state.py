@@ -7,9 +7,12 @@ the failed start planned runs with its planned end offsets. It fails while one s
 
 from __future__ import annotations
 
+from core.analysis.forecast import Forecast
+from core.checkpoint.rewind import without_state
 from core.messages import say, say_of
 from core.messages.recovery_repairs import NOT_EMITTED
 from core.recovery.context import RecoveryContext
+from core.recovery.copies import risks_that_stay, start_of_copy, why_copy_fails
 from core.recovery.model import Cells, PlanStep, cell
 from core.recovery.pipeline_amounts import pending_amount
 from core.recovery.repairs.model import Effect, Judged, Repair
@@ -24,9 +27,10 @@ def _judge(context: RecoveryContext) -> Judged:
     refused = _why_not(context)
     if refused is not None:
         return Judged(False, refused)
-    caution = [say("recovery_repairs.drop_keeps_repeats")] if _is_exact(context) else []
+    caution: list[str] = [say("recovery_repairs.drop_keeps_repeats")] if _is_exact(context) else []
     if "symmetricHashJoin" in context.operators:
         caution.append(say("recovery_repairs.drop_same_sources", count=len(context.sources)))
+    caution += risks_that_stay(_copy(context))
     return Judged(True, say("recovery_repairs.drop_possible"), tuple(caution))
 
 
@@ -44,7 +48,13 @@ def _why_not(context: RecoveryContext) -> str | None:
     newest = context.newest_offset
     if newest and newest - 1 not in context.ck.offset_files:
         return say("recovery_repairs.offset_missing", newest=newest, missing=newest - 1)
-    return None
+    fails = why_copy_fails(_copy(context))
+    return None if fails is None else say("recovery_repairs.copy_fails", sentence=fails)
+
+
+def _copy(context: RecoveryContext) -> Forecast | None:
+    """What the start of the copy does, for a query without state."""
+    return start_of_copy(context, "without state", lambda: without_state(context.ck), operators=())
 
 
 def _is_exact(context: RecoveryContext) -> bool:

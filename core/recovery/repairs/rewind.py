@@ -10,7 +10,7 @@ that batch, new rows included, so it has to stand at batch B too.
 
 from __future__ import annotations
 
-from core.analysis.forecast import Forecast, Query, forecast
+from core.analysis.forecast import Forecast
 from core.checkpoint.model import OffsetEntry
 from core.checkpoint.rewind import rewind, rolled_back
 from core.checkpoint.sources.registry import parse
@@ -19,8 +19,8 @@ from core.connectors.kafka.read_again import why_not_read_again
 from core.messages import say
 from core.messages.words import NOT_KNOWN
 from core.recovery.amounts import amount, amounts
-from core.recovery.asked_query import asked_query
 from core.recovery.context import RecoveryContext, SourcePosition
+from core.recovery.copies import lost_in_copy, risks_of_copy, risks_that_stay, start_of_copy, why_copy_fails
 from core.recovery.model import BeforeAfter, Cell, Cells, Constant, PlanStep, cell
 from core.recovery.repairs.model import Effect, Judged, Repair
 from core.recovery.repairs.sink_values import sink_constants
@@ -41,9 +41,6 @@ _MENDED = frozenset(
 
 _RISKS_MENDED = frozenset({"SOURCE_LOG_BEHIND"})
 """The same for what lets the query start and skip files: the copy ends where the source log does."""
-
-_WRITTEN_BY_THE_SCRIPT = ("STATE_SCHEMA_GONE",)
-"""What the copy of the script does not have: it names its own schema files."""
 
 _ROW_BY_ROW = frozenset({"dedupe", "symmetricHashJoin"})
 """Operators that emit the same rows whatever the batch boundaries are, apart from late ones."""
@@ -74,11 +71,12 @@ def _judge(context: RecoveryContext) -> Judged:
     if refused is not None:
         return Judged(False, refused)
     batch = _batch(context)
-    caution = []
+    caution: list[str] = []
     if any(source.kind.has_own_log for source in context.sources) and _replayed(context):
         caution.append(say("recovery_repairs.rewind_one_batch", batch=(batch or 0) + 1))
     if any(source.kind.asks == "broker" for source in context.sources):
         caution.append(say("recovery_repairs.rewind_retention", batch=batch))
+    caution += risks_that_stay(_copy(context))
     why = say(
         "recovery_repairs.rewind_possible_state" if context.has_state else "recovery_repairs.rewind_possible",
         batch=batch,
@@ -101,30 +99,20 @@ def _why_not(context: RecoveryContext) -> str | None:
     not_again = why_not_read_again(context.ck, context.connectors, batch)
     if not_again is not None:
         return not_again
-    fails = _why_its_copy_fails(context, batch)
-    if fails is not None:
-        return fails
+    fails = why_copy_fails(_copy(context))
+    if fails is not None:  # what stops the start lies before the batch, or in no batch
+        return say("recovery_repairs.rewind_fails", batch=batch, sentence=fails)
     return _why_not_this_sink(context, batch)
 
 
-def _why_its_copy_fails(context: RecoveryContext, batch: int) -> str | None:
-    """That the copy would not start either, by its own forecast: what stops the start now lies before the
-    batch, or in no batch. Not asked where the checkpoint itself starts."""
-    now = context.forecast
-    if now is None or now.outcome != "fail":
+def _copy(context: RecoveryContext) -> Forecast | None:
+    """What the start of the copy does. The sink is not asked: it has to stand at the batch then."""
+    batch = _batch(context)
+    if batch is None:
         return None
-    query = asked_query(context.ck, context.answers, Query())
-    found: tuple[Forecast, object] = context.ck.kept(
-        f"rolled back to {batch} {now.spark} {query} {id(context.connectors)}",
-        lambda: (
-            forecast(rolled_back(context.ck, batch), now.spark, query, connectors=context.connectors),
-            context.connectors,  # kept, so that its id is not used again
-        ),
+    return start_of_copy(
+        context, f"rolled back to {batch}", lambda: rolled_back(context.ck, batch), asks_sink=False
     )
-    copy = found[0]
-    if copy.outcome != "fail" or copy.reason in _WRITTEN_BY_THE_SCRIPT:
-        return None
-    return say("recovery_repairs.rewind_fails", batch=batch, sentence=copy.sentence)
 
 
 def _why_not_this_query(context: RecoveryContext) -> str | None:
@@ -195,6 +183,14 @@ def _effect(context: RecoveryContext, behaviour: Behaviour) -> Effect:
 
 
 def _loses(context: RecoveryContext) -> str:
+    """What is gone of the input that is read again, and what other batch boundaries change; empty when
+    nothing."""
+    gone = " ".join(lost_in_copy(_copy(context)))
+    lost = [say("recovery_repairs.rewind_loses", sentence=gone)] if gone else []
+    return " ".join(filter(None, (*lost, _changes(context))))
+
+
+def _changes(context: RecoveryContext) -> str:
     """What other batch boundaries change; empty when nothing."""
     others = sorted({name or NOT_KNOWN for name in context.operators if name not in _ANY_BOUNDARIES})
     if others:
@@ -215,7 +211,7 @@ def _cells(context: RecoveryContext) -> Cells:
     return (
         cell("medium", say("recovery_repairs.rewind_effort")),
         cell("low", reads),
-        cell("no", _loses(context)),
+        cell("no", _loses(context), corrected=bool(lost_in_copy(_copy(context)))),
         *_kept(say("recovery_repairs.rewind_by_sink", ids=_replayed(context))),
     )
 
@@ -230,6 +226,11 @@ def _kept(duplicates: str = "") -> tuple[Cell, Cell, Cell]:
 
 def _mends(context: RecoveryContext) -> bool:
     """Whether the damage is behind the batch, and the same rows come out at the end."""
+    return _leaves_damage_behind(context) and not risks_of_copy(_copy(context))
+
+
+def _leaves_damage_behind(context: RecoveryContext) -> bool:
+    """Whether the damage is behind the batch, and other batch boundaries give the same rows at the end."""
     forecast = context.forecast
     if forecast is None or not set(context.operators) <= _ANY_BOUNDARIES:
         return False
@@ -252,6 +253,8 @@ def _reason(context: RecoveryContext) -> str:
 def _reason_before_refresh(context: RecoveryContext) -> str:
     """Less than reading everything again: a Delta table can be restored to the batch, and a sink that takes
     every row gets those of the batches after it a second time, not those of all batches."""
+    if lost_in_copy(_copy(context)) and context.has_state and _leaves_damage_behind(context):
+        return say("recovery_repairs.best_rewind_lossy", batch=_batch(context), ids=_replayed(context))
     if not _mends(context):
         return ""
     if context.sink in ("kafka", "foreach_append"):
@@ -259,6 +262,11 @@ def _reason_before_refresh(context: RecoveryContext) -> str:
     if context.sink == "delta":
         return say("recovery_repairs.best_rewind_restore", batch=_batch(context))
     return ""
+
+
+def rereads_all(context: RecoveryContext) -> bool:
+    """Whether everything that the copy reads again is still there, as far as its forecast tells."""
+    return not lost_in_copy(_copy(context))
 
 
 def _steps(context: RecoveryContext) -> tuple[PlanStep, ...]:

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from core.analysis.forecast import Forecast
 from core.checkpoint.model import FileLogEntry
+from core.checkpoint.rewind import behind_batch
 from core.checkpoint.sources.registry import parse
 from core.messages import say
 from core.messages.words import NOT_KNOWN
 from core.recovery.amounts import amount
 from core.recovery.context import RecoveryContext, SourcePosition
+from core.recovery.copies import risks_that_stay, start_of_copy, why_copy_fails
 from core.recovery.model import BeforeAfter, Cells, Constant, PlanStep, cell
 from core.recovery.pipeline_amounts import pending_amount
 from core.recovery.repairs.model import Effect, Judged, Repair
@@ -27,9 +29,10 @@ def _judge(context: RecoveryContext) -> Judged:
     refused = _why_not(context)
     if refused is not None:
         return Judged(False, refused)
-    caution = [say("recovery_repairs.skip_first_restart", batch=context.pending)]
+    caution: list[str] = [say("recovery_repairs.skip_first_restart", batch=context.pending)]
     if context.sink not in ("file", "delta"):
         caution.append(say("recovery_repairs.skip_written_already", batch=context.pending))
+    caution += risks_that_stay(_copy(context))
     return Judged(True, say("recovery_repairs.skip_possible", batch=context.pending), tuple(caution))
 
 
@@ -54,7 +57,18 @@ def _why_not(context: RecoveryContext) -> str | None:
     if unverified:
         return say("recovery_repairs.skip_unverified", sources=unverified)
     unknown = [source.label for source in context.sources if source.pending_position is None]
-    return say("recovery_repairs.skip_source", sources=unknown) if unknown else None
+    if unknown:
+        return say("recovery_repairs.skip_source", sources=unknown)
+    fails = why_copy_fails(_copy(context))
+    return None if fails is None else say("recovery_repairs.copy_fails", sentence=fails)
+
+
+def _copy(context: RecoveryContext) -> Forecast | None:
+    """What the start of the copy does."""
+    last, pending = context.last_committed, context.pending
+    if last is None or pending is None:
+        return None
+    return start_of_copy(context, f"behind {pending}", lambda: behind_batch(context.ck, last, pending))
 
 
 def is_left_by_a_failed_start(forecast: Forecast | None) -> bool:
