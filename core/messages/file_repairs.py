@@ -49,12 +49,12 @@ SENTENCES: dict[str, str] = {
         " does not run it (answer sink: possible for Kafka and for a foreachBatch that appends or merges)."
         " Use rewind or restore_backup."
     ),
-    "again_replaced": "Batch {batch} runs again; its rows replace themselves by key.",
+    "again_replaced": "The rows of {ids:batches} are written again and replace themselves by key.",
     "again_refused": (
         "Nothing: the script refuses when the sink already has batch {batch}, which is planned again."
     ),
     "again_repeated": "Batch {batch} was complete and runs again: its rows are written a second time.",
-    "again_may_repeat": "Rows of batch {batch} that reached the sink before, if any, are written again.",
+    "again_may_repeat": "Rows of {ids:batches} that reached the sink before, if any, are written again.",
     "copy": "Copy the checkpoint to a new location, except for the files below.",
     "copy_why": "The old checkpoint is only read; every other file keeps its content.",
     "verify": "Compare old and new, file by file, and verify what a start reads.",
@@ -72,6 +72,8 @@ SENTENCES: dict[str, str] = {
         " are the same."
     ),
     "schema_not_here": "The state schema {file} is not in this checkpoint, so no other path leads to it.",
+    "watermark": "{file} gets the watermark that commits/{commit} names for its batch, {was:moment}.",
+    "watermark_not_known": "The watermark that {file} had is not known: no commit before it names it.",
     "newest_offset": (
         "Batch {batch} was planned and not committed, and its plan cannot be read: the next start plans it"
         " again."

@@ -137,6 +137,7 @@ TITLES: dict[str, str] = {
     "SNAPSHOT_DIFFERS": "a snapshot does not match its deltas",
     "ROWS_IN_WRONG_PARTITION": "rows are in a partition that their key does not belong to",
     "WATERMARK_WENT_BACK": "the watermark went backwards",
+    "WATERMARK_RAISED": "the watermark is later than any batch had reached",
     "OFFSET_WENT_BACK": "the offset of a source went backwards",
     "WATERMARK_AHEAD": "the watermark is in the future",
     # What somebody should look at
@@ -527,8 +528,12 @@ ACTIONS: dict[str, str] = {
         + " (reset)."
     ),
     "WATERMARK_WENT_BACK": (
-        "Roll back to a batch before it (rewind), or restore a backup (restore_backup): with a lower"
-        " watermark, late rows reopen closed windows."
+        "Put back the watermark that the commit before names, in a copy (repair_files), or roll back to a"
+        " batch before it (rewind): with a lower watermark, late rows reopen closed windows."
+    ),
+    "WATERMARK_RAISED": (
+        "Put back the watermark that the commit before names, in a copy (repair_files), or roll back to the"
+        " batch before (rewind): rows that come below a later watermark are dropped."
     ),
     "OFFSET_WENT_BACK": (
         "Find out why: the topic was recreated (records before the new offset were never read), two queries"

@@ -31,6 +31,11 @@ SENTENCES: dict[str, str] = {
         "The watermark goes back from {before} ({where}) to {after} ({path}), in milliseconds since 1970:"
         " rows that were late count again, and closed windows reopen."
     ),
+    "watermark_raised": (
+        "{path} has the watermark {after:moment}, and {where} had named {named:moment} for that batch: one of"
+        " the two was changed. The next batch takes the later one, and may drop earlier rows as late, without"
+        " an error."
+    ),
     "position_back": "In batch {batch_id} the offset of source {key} goes back: {partitions:listed 3}.",
     "position_back_partition": "{name} from {before} to {after}",
     "two_writers_times": (

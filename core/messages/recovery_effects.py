@@ -50,6 +50,14 @@ SENTENCES: dict[str, str] = {
         "Nothing. Batch {pending} is not committed ({planned} planned); it is carried over with its batch"
         " ID and its planned end offsets: skipped if the sink has it, written if not."
     ),
+    "skipped_repeated": (
+        "The output has {ids:batches} already. A plain restart skips what it has; here the rows of these"
+        " batches come a second time."
+    ),
+    "uncommitted_repeated": (
+        "{ids:capital_batches} are not committed: rows of them that reached the sink are written again. A"
+        " plain restart runs batch {pending} only."
+    ),
     "pending_repeated": (
         "Batch {pending} is not committed ({planned} planned): rows of it that reached the sink before the"
         " stop are written again, as after a plain restart."

@@ -272,7 +272,10 @@ SENTENCES: dict[str, str] = {
         " were read before would be read again. The script refuses such a place, unless you say that all"
         " files there are new."
     ),
-    "state_removed": "The stateful part is gone from the query, so its state is left behind.",
+    "state_removed": (
+        "The position of every source is exact. The stateful part is gone from the query, so its state is"
+        " left behind."
+    ),
     "warm_up": (
         "The old data is still there: the new state is built from it without writing a row, then the query"
         " resumes."
@@ -355,6 +358,10 @@ SENTENCES: dict[str, str] = {
     "best_exact_unasked": (
         "The position of every source is exact by the files, and only data that was not committed is"
         " reprocessed. Nothing is lost if the broker, which was not asked, still has the records."
+    ),
+    "best_dropped_state": (
+        "The position of every source is exact, and only data that was not committed is reprocessed. What"
+        " only the state held is lost with it: {lost}."
     ),
     "best_reprocess_rewind": (
         "A copy of the checkpoint at that batch reads again exactly what the later batches had read."

@@ -28,7 +28,7 @@ SENTENCES: dict[str, str] = {
     "skip_sparse": "Batch {batch} does not follow directly on a committed one, so its range is not known.",
     "skip_state": (
         "Only for a query without state: leaving a batch out of the state was not verified. Filter the rows"
-        " that fail in the query, or rewind."
+        " that fail in the query."
     ),
     "skip_txn": (
         "Delta may have committed batch {batch} for a txnAppId although the batch failed later, and would"

@@ -13,7 +13,7 @@ from core.checkpoint.operator_metadata import AGGREGATES
 from core.messages import say, say_of
 from core.recovery.answers import OptionId
 from core.recovery.context import ONE_ROW_EACH, RecoveryContext
-from core.recovery.pipeline_amounts import lost_with_state, pending_amount, read_amount
+from core.recovery.pipeline_amounts import dropped_with_state, lost_with_state, pending_amount, read_amount
 from core.recovery.recipe import Recipe, recipe
 from core.recovery.repairs import repair_of
 from core.recovery.restart import repeats_and_loses
@@ -186,6 +186,13 @@ def _pending_repeats(context: RecoveryContext, made: Recipe, behaviour: Behaviou
         )
     if made.keep_pending and (made.keep_query_id or context.sink == "file"):
         return say("recovery_effects.pending_carried_over", pending=pending, planned=planned)
+    after = -1 if context.last_committed is None else context.last_committed
+    ids = range(after + 1, (pending or 0) + 1)
+    held = context.sink_state.holds_up_to_batch if context.sink_state is not None else None
+    if held is not None and pending is not None and held >= pending and not context.is_async:
+        return say("recovery_effects.skipped_repeated", ids=ids)
+    if len(ids) > 1 and not context.is_async:
+        return say("recovery_effects.uncommitted_repeated", ids=ids, pending=pending)
     return say("recovery_effects.pending_repeated", pending=pending, planned=planned)
 
 
@@ -197,6 +204,8 @@ def _reset_loses(context: RecoveryContext, made: Recipe, behaviour: Behaviour) -
         parts.append(say("recovery_effects.state", lost=lost_with_state(context)))
         if behaviour == "overwrite" and not set(AGGREGATES).isdisjoint(context.operators):
             parts.append(say("recovery_effects.smaller_totals"))
+    if lost := dropped_with_state(context):
+        parts.append(say("recovery_repairs.drop_loses", lost=lost))
     if made.method == "warm_up" and context.watermark_ms:
         parts.append(say("recovery_effects.late_rows"))
     if made.method == "warm_up" and context.stateful == "changed":

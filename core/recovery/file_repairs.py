@@ -48,6 +48,7 @@ WATERMARK_IN_SCHEMA = frozenset({"stateStoreSave", "dedupe", "symmetricHashJoin"
 
 _UUID = re.compile(r'"id"\s*:\s*"([0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})"')
 _NEXT_WATERMARK = re.compile(r'"nextBatchWatermarkMs"\s*:\s*(\d+)\s*[,}]')
+_OWN_WATERMARK = re.compile(r'("batchWatermarkMs"\s*:\s*)\d+')
 _FULL_STATE = re.compile(r"[0-9]+(_[^./]+)?\.(snapshot|zip)")
 
 
@@ -71,16 +72,18 @@ class FileRepairs:
     """The repairs of a checkpoint, in order. ``refused`` says why what is wrong cannot be repaired so (empty
     when it can, or when nothing is wrong). ``forecast`` is about the repaired copy.
 
-    ``again_from``: the first batch that is planned or run again although the sink may have rows of it;
-    ``again_is_same``: with the end offsets it had. ``is_new_id``: the query id cannot be known any more.
-    ``makes_state_again``: the batch has to write its state a second time (state checkpoint format 2), which
-    it does not where the sink skips it (observed: "CheckpointInfo length: 0").
+    ``again_from``: the first batch that is planned or run again although the sink may have rows of it,
+    ``again_to``: the last one whose rows come again, ``again_is_same``: with the end offsets it had.
+    ``is_new_id``: the query id cannot be known any more. ``makes_state_again``: the batch has to write its
+    state a second time (state checkpoint format 2), which it does not where the sink skips it (observed:
+    "CheckpointInfo length: 0").
     """
 
     repairs: tuple[FileRepair, ...] = ()
     refused: str = ""
     forecast: Forecast | None = None
     again_from: int | None = None
+    again_to: int | None = None
     again_is_same: bool = False
     is_new_id: bool = False
     makes_state_again: bool = False
@@ -105,6 +108,7 @@ class _Plan:
     changes: dict[str, bytes | None] = field(default_factory=dict)
     repairs: list[FileRepair] = field(default_factory=list)
     again_from: int | None = None
+    again_to: int | None = None
     again_is_same: bool = True
     is_new_id: bool = False
     makes_state_again: bool = False
@@ -137,10 +141,11 @@ class _Plan:
         stays = text if source is None else None
         self.repairs.append(FileRepair(path, does, why, finding, stays, source, self._digest(path)))
 
-    def again(self, batch_id: int, *, is_same: bool) -> None:
-        """Notes a batch that comes again."""
+    def again(self, batch_id: int, *, is_same: bool, last: int | None = None) -> None:
+        """Notes a batch that comes again, with what the batches after it up to ``last`` had read."""
         if self.again_from is None or batch_id < self.again_from:
             self.again_from = batch_id
+        self.again_to = max(batch_id, last or 0, self.again_to or 0)
         self.again_is_same = self.again_is_same and is_same
 
     def _digest(self, path: str) -> str | None:
@@ -181,7 +186,7 @@ def _file_repairs(
         try:
             RULES[fault](plan, answer)
         except _CannotError as why:
-            if fault in ("STALE_SNAPSHOT", "STATE_SCHEMA_ELSEWHERE") and plan.repairs:
+            if answer.outcome != "fail" and plan.repairs:
                 break  # the query starts now; this risk was there before, and stays
             return FileRepairs(tuple(plan.repairs), str(why), answer)
         plan.ck = Checkpoint.open(ck.door.changed(plan.changes), ck.settings)
@@ -213,6 +218,7 @@ def _judged(plan: _Plan, answer: Forecast) -> FileRepairs:
         made,
         forecast=answer,
         again_from=plan.again_from,
+        again_to=plan.again_to,
         again_is_same=plan.again_is_same and plan.again_from is not None,
         is_new_id=plan.is_new_id,
         makes_state_again=plan.makes_state_again,
@@ -338,10 +344,11 @@ def _commit_ahead(plan: _Plan, answer: Forecast) -> None:
 
 def _commits_ahead(plan: _Plan) -> None:
     newest = plan.newest
-    for number in [number for number in plan.ck.commit_ids if number > newest]:
+    ahead = [number for number in plan.ck.commit_ids if number > newest]
+    for number in ahead:
         why = say("file_repairs.commit_ahead", batch=number, newest=newest)
         plan.leave_out(f"commits/{number}", why, "COMMIT_AHEAD")
-    plan.again(newest + 1, is_same=False)
+    plan.again(newest + 1, is_same=False, last=ahead[-1])
 
 
 def _metadata(plan: _Plan, answer: Forecast) -> None:
@@ -486,6 +493,22 @@ def _schema_elsewhere(plan: _Plan, answer: Forecast) -> None:
     plan.write(path, text, say("file_repairs.schema_paths", file=path), fault)
 
 
+def _watermark(plan: _Plan, answer: Forecast) -> None:
+    """A watermark that somebody changed in the newest offset entry: the commit before names what it was."""
+    number = plan.newest
+    entry = plan.ck.offset(number)
+    before = plan.ck.commit(number - 1) if number - 1 in plan.ck.commit_files else None
+    was = before.next_watermark_ms if isinstance(before, CommitEntry) else None
+    text = _OWN_WATERMARK.sub(rf"\g<1>{was}", entry.raw, count=1) if isinstance(entry, OffsetEntry) else ""
+    if was is None or not isinstance(entry, OffsetEntry) or text == entry.raw:
+        raise _CannotError(say("file_repairs.watermark_not_known", file=f"offsets/{number}"))
+    finding = next(risk.id for risk in answer.risks if risk.id in _WATERMARK_RISKS)
+    path = entry.evidence.path
+    plan.write(path, text, say("file_repairs.watermark", file=path, was=was, commit=number - 1), finding)
+
+
+_WATERMARK_RISKS = ("WATERMARK_WENT_BACK", "WATERMARK_RAISED")
+
 RULES: Mapping[str, Callable[[_Plan, Forecast], None]] = {
     "STALE_CHECKSUM_FILE": _stale_checksum,
     "LOG_FILE_UNREADABLE": _unreadable_log,
@@ -499,6 +522,7 @@ RULES: Mapping[str, Callable[[_Plan, Forecast], None]] = {
     "STALE_SNAPSHOT": _stale_snapshot,
     "STATE_SCHEMA_ELSEWHERE": _schema_elsewhere,
     "STATE_SCHEMA_GONE": _schema_elsewhere,
+    **dict.fromkeys(_WATERMARK_RISKS, _watermark),
 }
 """By finding id; any other fault is not one of a single file."""
 

@@ -21,7 +21,7 @@ from core.recovery.consequences import (
 )
 from core.recovery.context import RecoveryContext
 from core.recovery.model import Cell, Cells, Level, cell
-from core.recovery.pipeline_amounts import lost_with_state, pending_amount, read_amount
+from core.recovery.pipeline_amounts import dropped_with_state, lost_with_state, pending_amount, read_amount
 from core.recovery.recipe import Recipe, recipe
 from core.recovery.repairs import REPAIRS, repair_of
 from core.recovery.repairs.rewind import rereads_all
@@ -145,6 +145,8 @@ def _why_reset(context: RecoveryContext, reset: Recipe) -> str:
         return say("recovery_options.best_with_repeats")
     if context.unasked_brokers and not context.may_have_expired and not context.input_gone:
         return say("recovery_options.best_exact_unasked")
+    if lost := dropped_with_state(context):
+        return say("recovery_options.best_dropped_state", lost=lost)
     loses = reset.skips or context.may_have_expired or context.input_gone
     return say("recovery_options.best_with_loss" if loses else "recovery_options.best_exact")
 
@@ -350,6 +352,8 @@ def _reset_loss(context: RecoveryContext, made: Recipe) -> Cell:
         lost = say("recovery_options.loses_state", lost=lost_with_state(context))
         gone = say("recovery_options.also_loses", skips=made.skips) if made.skips else ""
         return cell("careful_start", lost, gone, corrected=True)
+    if dropped := dropped_with_state(context):
+        return cell("careful_start", say("recovery_repairs.drop_loses", lost=dropped), corrected=True)
     if made.skips:
         return cell("careful_start", say("recovery_options.loses_gone", skips=made.skips), corrected=True)
     start = say("recovery_options.starts_after", batch=context.last_committed)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from core.messages import say
 from core.recovery.answers import Answers, is_secret
-from core.recovery.context import RecoveryContext, SourcePosition
+from core.recovery.context import RecoveryContext, SourcePosition, spark_path
 
 READER_PARTS = ("format", "path", "schema", "servers")
 """What :class:`SourceReader` may require, by the last part of the answer that gives it."""
@@ -60,7 +60,7 @@ def source_reader(context: RecoveryContext, source: SourcePosition) -> SourceRea
         name=source.key if context.named_sources else None,
         kind=source.kind.name,
         format=known_format,
-        path=path or source.path_guess,
+        path=path or source.path_guess or _named_place(context, source.key),
         schema=answers.source(source.key, "schema"),
         servers=options.get("kafka.bootstrap.servers") if source.kind.takes_topics else None,
         options=options,
@@ -68,6 +68,12 @@ def source_reader(context: RecoveryContext, source: SourcePosition) -> SourceRea
         required=required,
         is_path_inferred=path is None and source.path_guess is not None,
     )
+
+
+def _named_place(context: RecoveryContext, key: str) -> str | None:
+    """The place that was named for a source (``--source 0=...``), as Spark names it."""
+    place = context.connectors.places.get(key)
+    return None if place is None else spark_path(place.url)
 
 
 def answered_readers(answers: Answers) -> tuple[SourceReader, ...]:

@@ -368,9 +368,7 @@ def _reset_stateless(context: RecoveryContext) -> Recipe:
             return _no_reset(held)
     committed = context.last_committed if context.last_committed is not None else 0
     pair = seeded and any(source.kind.is_seeded_twice for source in context.sources) and not keep_pending
-    why: str = say("recovery_options.stateless")
-    if context.has_state:
-        why += f" {say('recovery_options.state_removed')}"
+    why = say("recovery_options.state_removed" if context.has_state else "recovery_options.stateless")
     return Recipe(
         "reset",
         True,

@@ -209,6 +209,10 @@ def test_a_watermark_that_goes_back_in_the_newest_batch_risks_the_data_of_a_stat
     text = re.sub(r'"batchWatermarkMs":\d+', '"batchWatermarkMs":1', path.read_text())
     write(target, {f"offsets/{newest}": text})
     finding = found(target)["WATERMARK_WENT_BACK"]
+    assert finding.severity == "attention", "a start takes the one that the commit of the batch names"
+    assert not forecast(Checkpoint.open(str(target))).risks
+    (target / "commits" / str(newest)).unlink()
+    finding = found(target)["WATERMARK_WENT_BACK"]
     assert (finding.severity, str(finding.evidence[0])) == ("data_risk", f"offsets/{newest}:2")
     said = forecast(Checkpoint.open(str(target)))
     assert [risk.id for risk in said.risks] == ["WATERMARK_WENT_BACK"]
@@ -292,7 +296,8 @@ def grows(root: Path, sizes: tuple[int, ...], watermarks: tuple[int, ...] = (0,)
             {
                 f"offsets/{batch}": offset_text(
                     [f'{{"logOffset":{batch}}}'], conf=stateful_conf(), watermark_ms=mark
-                )
+                ),
+                f"commits/{batch}": commit_text(watermarks[(batch + 1) % len(watermarks)] * (batch + 1)),
             },
         )
     with_state(root, range(1, 31))

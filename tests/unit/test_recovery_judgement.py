@@ -38,6 +38,7 @@ from core.recovery import (
     read_recovery_context,
     why_no_code,
 )
+from core.recovery.readers import source_reader
 from core.recovery.sinks import SINK_BEHAVIOUR
 from core.storage import parse_location
 from tests.support import damage
@@ -774,3 +775,42 @@ def test_a_planned_batch_that_the_sink_may_have_stops_a_start_with_format_2(tmp_
         again = one(ck, "restart", sink=sink)
         assert again.possible
         assert any("already skips it" in text for text in again.recipe.caution) == is_said, sink
+
+
+# ---------------------------------------------------------------- what else an option loses and repeats
+
+
+def test_what_only_the_removed_state_held_is_lost_by_a_reset_too(tmp_path: Path) -> None:
+    """Seen on 4.3: six open windows, whose input counts as read, were never handed out; dropDuplicates holds
+    no such rows."""
+    changed = {"sink": "foreach_append", "what_happened": "query_changed", "stateful": "removed"}
+    totals, distinct = (file_checkpoint(tmp_path / name, name) for name in ("stateStoreSave", "dedupe"))
+    reset = one(totals, "reset", **changed)
+    assert reset.recommended and "not yet emitted" in reset.loses and "not yet emitted" in reset.reason
+    assert reset.loss.corrected and "no state" not in reset.why
+    assert reset.loses == one(totals, "drop_state", **changed).loses
+    assert "emitted" not in one(distinct, "reset", **changed).loses
+
+
+def test_every_batch_without_a_commit_is_named(tmp_path: Path) -> None:
+    ck = Checkpoint.open(str(make(tmp_path / "ck", {b: [KAFKA % b] for b in range(4)}, 1, "flatMapGroups")))
+    repeats = one(ck, "reset", sink="foreach_append", source_complete="yes").repeats
+    assert "Batches 2 and 3 are not committed" in repeats and "runs batch 3 only" in repeats
+
+
+def test_a_place_that_was_named_is_the_path_where_the_log_of_the_source_tells_none(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    ck = Checkpoint.open(str(make(tmp_path / "ck", {0: ['{"logOffset":0}']}, 0)))
+    for named, path in (({}, None), ({"0": parse_location(str(tmp_path / "in"))}, str(tmp_path / "in"))):
+        said = ask_connectors(ck, ConnectorSettings(sources=named))
+        context = read_recovery_context(ck, Answers({"source.0.format": "json"}), said)
+        assert source_reader(context, context.sources[0]).path == path
+
+
+def test_rows_of_all_commits_without_offsets_come_again(tmp_path: Path) -> None:
+    """Seen on 4.3: offsets/2 and 3 were removed by hand, and the rows of both batches came twice."""
+    ck = make(tmp_path / "ck", {b: [json.dumps({"logOffset": b})] for b in range(4)}, 3, files=4)
+    for batch in (2, 3):
+        (ck / "offsets" / str(batch)).unlink()
+    repair = one(Checkpoint.open(str(ck)), "repair_files", sink="foreach_append")
+    assert repair.possible and "batches 2 and 3" in repair.repeats, (repair.why, repair.repeats)

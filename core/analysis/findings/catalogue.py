@@ -104,6 +104,7 @@ CATALOGUE: Mapping[str, Entry] = {
     "SNAPSHOT_DIFFERS": Entry("data_risk"),
     "ROWS_IN_WRONG_PARTITION": Entry("data_risk", "3.3"),
     "WATERMARK_WENT_BACK": Entry("data_risk"),
+    "WATERMARK_RAISED": Entry("data_risk"),
     "OFFSET_WENT_BACK": Entry("data_risk"),
     "WATERMARK_AHEAD": Entry("data_risk"),
     # What somebody should look at

@@ -10,39 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from core.analysis.forecast.context import RestartContext
-from core.analysis.forecast.model import DUPLICATES, EXACT, SINK_KINDS, DataEffect, Risk
+from core.analysis.forecast.model import EXACT, SINK_KINDS, DataEffect, Risk
 from core.analysis.forecast.watermark_ahead import watermark_risks
+from core.analysis.forecast.watermark_edited import watermark_back, watermark_raised
 from core.checkpoint.execution_mode import execution_of
-from core.checkpoint.model import CommitEntry
 from core.checkpoint.pipeline_flow import is_number_known, pipeline_flow, place_in_use
 from core.checkpoint.sources.forms import parse
 from core.messages import Sentence, say, say_of
 from core.sparklogs.evidence import Evidence
-
-
-def watermark_back(s: RestartContext) -> Iterator[Risk]:
-    """The watermark of offsets/N is lower than one before it: rows that were late open closed windows again
-    (observed with 4.3: an extra row, no error). A query without state does not use it."""
-    newest, before = s.newest, s.offset_entry(s.previous)
-    if newest is None or s.n is None or not s.is_stateful:
-        return
-    now = newest.watermark_ms or 0  # without the field Spark continues with 0 (seen with 4.3)
-    reached = [(before.watermark_ms, before.evidence)] if before is not None and before.watermark_ms else []
-    commit = s.commit(s.c) if s.c is not None and s.c < s.n else None
-    if isinstance(commit, CommitEntry) and commit.next_watermark_ms:
-        reached.append((commit.next_watermark_ms, commit.evidence))
-    highest = max(reached, key=lambda pair: pair[0], default=None)
-    if highest is None or now >= highest[0]:
-        return
-    sentence = say(
-        "findings_checks.watermark_back",
-        before=highest[0],
-        where=str(highest[1]),
-        after=now,
-        path=newest.evidence.path,
-    )
-    evidence = (Evidence(newest.evidence.path, 2), highest[1])
-    yield Risk("WATERMARK_WENT_BACK", sentence, evidence, DUPLICATES.may())
 
 
 def positions_back(s: RestartContext) -> Iterator[Risk]:
@@ -102,6 +77,7 @@ def open_number(s: RestartContext) -> Iterator[Sentence]:
 
 BESIDE: tuple[Callable[[RestartContext], Iterable[Risk]], ...] = (
     watermark_back,
+    watermark_raised,
     positions_back,
     watermark_risks,
     rows_before_the_log,

@@ -9,18 +9,14 @@ from __future__ import annotations
 
 from core.analysis.forecast import Forecast
 from core.checkpoint.rewind import without_state
-from core.messages import say, say_of
-from core.messages.recovery_repairs import NOT_EMITTED
+from core.messages import say
 from core.recovery.context import RecoveryContext
 from core.recovery.copies import risks_that_stay, start_of_copy, why_copy_fails
 from core.recovery.model import Cells, PlanStep, cell
-from core.recovery.pipeline_amounts import pending_amount
+from core.recovery.pipeline_amounts import not_emitted, pending_amount
 from core.recovery.repairs.model import Effect, Judged, Repair
 from core.recovery.repairs.sink_values import sink_constants
 from core.recovery.sinks import Behaviour
-
-_FORGETS_ONLY = frozenset({"dedupe", "dedupeWithinWatermark"})
-"""Operators whose state holds nothing that was not emitted."""
 
 
 def _judge(context: RecoveryContext) -> Judged:
@@ -58,19 +54,12 @@ def _copy(context: RecoveryContext) -> Forecast | None:
 
 
 def _is_exact(context: RecoveryContext) -> bool:
-    return bool(context.operators) and set(context.operators) <= _FORGETS_ONLY
+    return not not_emitted(context)
 
 
 def _loses(context: RecoveryContext) -> str:
-    if _is_exact(context):
-        return say("recovery_effects.nothing")
-    names = [name if name in NOT_EMITTED else "other" for name in context.operators] or ["other"]
-    parts = [
-        say_of("recovery_repairs", "NOT_EMITTED", name or "other")
-        for name in dict.fromkeys(names)
-        if name not in _FORGETS_ONLY
-    ]
-    return say("recovery_repairs.drop_loses", lost="; ".join(parts))
+    lost = not_emitted(context)
+    return say("recovery_repairs.drop_loses", lost=lost) if lost else say("recovery_effects.nothing")
 
 
 def _effect(context: RecoveryContext, behaviour: Behaviour) -> Effect:

@@ -59,13 +59,16 @@ def _effect(context: RecoveryContext, behaviour: Behaviour) -> Effect:
         return Effect(*repeats_and_loses(replace(context, forecast=found.forecast), behaviour))
     if batch is None or (behaviour == "batch_number_aware" and found.again_is_same):
         return Effect(nothing, nothing)
+    last = found.again_to if found.again_to is not None else batch
     if behaviour == "overwrite":
-        return Effect(say("file_repairs.again_replaced", batch=batch), nothing)
+        return Effect(say("file_repairs.again_replaced", ids=range(batch, last + 1)), nothing)
     if behaviour == "batch_number_aware":
         return Effect(nothing, say("file_repairs.again_refused", batch=batch))
     is_complete = found.again_is_same
-    again = say(
-        "file_repairs.again_repeated" if is_complete else "file_repairs.again_may_repeat", batch=batch
+    again = (
+        say("file_repairs.again_repeated", batch=batch)
+        if is_complete
+        else say("file_repairs.again_may_repeat", ids=range(batch, last + 1))
     )
     if is_complete or not context.emits_in_steps:
         return Effect(again, nothing)
