@@ -73,9 +73,27 @@ class Rewind:
                 continue
             context = source.context
             wanted = source.kind.positions(parse(line.raw)).get("log id", -1)
-            if not context.file_log_reaches(wanted):
+            is_whole = context.file_log_reaches(wanted) or context.file_log_cut_from(wanted) is not None
+            if not is_whole:
                 return say("rewind.source_log", batch=batch_id, key=source.key)
         return None
+
+
+def damaged_entries(ck: Checkpoint, batch_id: int) -> tuple[str, ...]:
+    """The files of source logs that a copy at a batch is made without: from a damaged entry on that only
+    later batches need. Spark lists the input files again that they named."""
+    entry, found = ck.offset(batch_id), list[str]()
+    for source in ck.sources:
+        line = entry.source(source.key) if isinstance(entry, OffsetEntry) else None
+        if not source.kind.has_own_log or source.directory is None or line is None or line.raw is None:
+            continue
+        wanted = source.kind.positions(parse(line.raw)).get("log id", -1)
+        first = source.context.file_log_cut_from(wanted)
+        if first is not None:
+            names = ck.door.list([source.directory])[source.directory].files
+            numbered = ((path, path.rpartition("/")[2].removesuffix(".compact")) for path in names)
+            found += [path for path, number in numbered if number.isdecimal() and int(number) >= first]
+    return tuple(dict.fromkeys(found))
 
 
 def rolled_back(ck: Checkpoint, batch_id: int) -> Checkpoint:
@@ -88,6 +106,7 @@ def rolled_back(ck: Checkpoint, batch_id: int) -> Checkpoint:
         for partition in operator.partitions:
             later = (f for f in partition.files if f.version is not None and f.version > batch_id + 1)
             left_out += [file.path for file in later]
+    left_out += damaged_entries(ck, batch_id)
     changes: dict[str, bytes | None] = dict.fromkeys(left_out)
     changes |= dict.fromkeys(map(hidden_name, left_out))
     return Checkpoint.open(ck.door.changed(changes), ck.settings)

@@ -143,6 +143,7 @@ def _file_context(door: Door, key: str, log: CompactibleLog) -> tuple[SourceCont
     contents = read_within(door, log.files.values(), door.settings.source_log_bytes)
     entries: list[FileLogEntry] = []
     complete = bool(log.files) and not log.missing
+    damaged: list[int] = []
     for log_id, info in log.files.items():
         data = contents[info.path]
         troubles: list[Problem] = []
@@ -152,6 +153,14 @@ def _file_context(door: Door, key: str, log: CompactibleLog) -> tuple[SourceCont
         elif data is not None:
             troubles = [data]
         problems += troubles
-        complete = complete and isinstance(data, bytes) and not troubles
+        if troubles or not isinstance(data, bytes):
+            damaged.append(log_id)
     entries.sort(key=lambda entry: entry.log_id)
-    return SourceContext(key, file_log=tuple(entries), file_log_complete=complete), problems
+    is_plain = bool(damaged) and not log.missing and min(damaged) not in log.compact
+    context = SourceContext(
+        key,
+        file_log=tuple(entries),
+        file_log_complete=complete and not damaged,
+        file_log_ends_before=min(damaged) if is_plain else None,
+    )
+    return context, problems

@@ -72,6 +72,14 @@ SENTENCES: dict[str, str] = {
         " are the same."
     ),
     "schema_not_here": "The state schema {file} is not in this checkpoint, so no other path leads to it.",
+    "unplanned_entry": (
+        "{file} was cut off while it was written, and no offset refers to it: without it the next start lists"
+        " the files that it named again."
+    ),
+    "source_log_named": (
+        "{file} cannot be read, and the newest offset refers to it: which files it named is not known."
+        " Restore a backup (restore_backup), roll back (rewind), or use full_refresh."
+    ),
     "watermark": "{file} gets the watermark that commits/{commit} names for its batch, {was:moment}.",
     "watermark_not_known": "The watermark that {file} had is not known: no commit before it names it.",
     "newest_offset": (

@@ -238,8 +238,8 @@ ACTIONS: dict[str, str] = {
         " (restore_backup)."
     ),
     "SOURCE_LOG_UNREADABLE": (
-        _BACKUP + "Restore a backup of the checkpoint (restore_backup), or use full_refresh. Without the file"
-        " the start fails too."
+        _BACKUP + "Roll back to a batch before it, in a copy without the file (rewind), restore a backup"
+        " (restore_backup), or use full_refresh. In place, without the file, the start fails too."
     ),
     "SOURCE_LOG_PATH": (
         _BACKUP + "Restore a backup of the checkpoint (restore_backup), or use full_refresh."

@@ -59,6 +59,10 @@ SENTENCES: dict[str, str] = {
         "Version {version} is the newest that every partition of every store can rebuild: the checkpoint"
         " can be rolled back to batch {batch_id}."
     ),
+    "way_back_fails": (
+        "By its names batch {batch_id} is the newest that every partition can rebuild, and a copy that stands"
+        " there would not start either."
+    ),
     "way_back_skipped": (
         "Version {version} is the newest that every partition of every store can rebuild, but the output ends"
         " at batch {held} and would skip the batches after batch {batch_id}, new rows included: a rollback"

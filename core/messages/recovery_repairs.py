@@ -143,6 +143,7 @@ SENTENCES: dict[str, str] = {
         " maxFilesPerTrigger says: the start needs memory for it."
     ),
     "copy_fails": "The copy would not start either: {sentence}",
+    "left_out": "damaged entries of source logs: the input files that they named are listed again",
     "rewind_loses": "Of what is read again: {sentence}",
     "rewind_fails": "A copy at batch {batch} does not start either: {sentence}",
     "rewind_retention": (

@@ -1,12 +1,12 @@
-"""What the next start does with the copy that an option makes, by its own forecast. Nothing is written for
-that: the copy is read as it would be."""
+"""The copy that an option makes: what its start does with these answers, and which risks are left in it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
 
-from core.analysis.forecast import Forecast, Query, forecast
+from core.analysis.copy_forecast import forecast_of_copy, forecast_rolled_back
+from core.analysis.forecast import Forecast, Query
 from core.analysis.forecast.model import Risk
 from core.checkpoint import Checkpoint
 from core.messages import say, say_of
@@ -15,8 +15,6 @@ from core.recovery.context import RecoveryContext
 
 _MADE_BY_THE_COPY = ("SOURCE_LOG_AHEAD", "SOURCE_LOG_ONE_AHEAD", "SET_BACK")
 """What looks as if somebody had rolled the logs back by hand: here the option does."""
-_WRITTEN_BY_THE_SCRIPT = ("STATE_SCHEMA_GONE",)
-"""What the copy of the script does not have: it names its own schema files."""
 _LOSES = ("INPUT_GONE", "INPUT_CHANGED")
 """Input that the copy reads again, and whose rows are lost or other ones than before."""
 
@@ -25,34 +23,24 @@ def start_of_copy(
     context: RecoveryContext,
     name: str,
     make: Callable[[], Checkpoint],
-    *,
     operators: tuple[str, ...] | None = None,
-    asks_sink: bool = True,
 ) -> Forecast | None:
     """The forecast of the copy that ``make`` gives, for the query that the answers describe; None where the
-    checkpoint itself was not judged. ``name`` tells it from other copies, ``operators`` are those of the
-    query where it has others now. ``asks_sink``: whether the sink stays as it is. Made once for each reading
-    of the checkpoint."""
+    checkpoint itself was not judged. ``operators`` are those of the query where it has others now."""
     now = context.forecast
     if now is None:
         return None
-    said = context.connectors
     query = replace(asked_query(context.ck, context.answers, Query()), operators=operators)
-    found: tuple[Forecast, object] = context.ck.kept(
-        f"{name} {now.spark} {query} {id(said)}",
-        lambda: (
-            forecast(make(), now.spark, query, connectors=said if asks_sink else replace(said, sink=None)),
-            said,  # kept, so that its id is not used again
-        ),
-    )
-    return found[0]
+    return forecast_of_copy(context.ck, name, make, now.spark, query, context.connectors)
 
 
-def why_copy_fails(copy: Forecast | None) -> str | None:
-    """Why the copy would not start; None when it does, as far as its forecast tells."""
-    if copy is None or copy.outcome != "fail" or copy.reason in _WRITTEN_BY_THE_SCRIPT:
+def start_at_batch(context: RecoveryContext, batch_id: int) -> Forecast | None:
+    """The same of the copy that stands at a batch."""
+    now = context.forecast
+    if now is None:
         return None
-    return copy.sentence
+    query = asked_query(context.ck, context.answers, Query())
+    return forecast_rolled_back(context.ck, batch_id, now.spark, query, context.connectors)
 
 
 def risks_of_copy(copy: Forecast | None) -> tuple[Risk, ...]:

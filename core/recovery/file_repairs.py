@@ -24,6 +24,7 @@ from core.checkpoint.left_snapshots import (
 from core.checkpoint.model import CommitEntry, OffsetEntry, OperatorState, StateFile
 from core.checkpoint.operator_metadata import StateSchema, schema_paths, split_schema_path
 from core.checkpoint.restore_chain import first_missing
+from core.checkpoint.sources.registry import parse
 from core.checkpoint.state import read_schemas, state_inventory
 from core.checkpoint.state_content.checksums import hidden_name
 from core.checkpoint.state_content.stores import CHANGES, FULL
@@ -493,6 +494,25 @@ def _schema_elsewhere(plan: _Plan, answer: Forecast) -> None:
     plan.write(path, text, say("file_repairs.schema_paths", file=path), fault)
 
 
+def _unplanned_entry(plan: _Plan, answer: Forecast) -> None:
+    """The newest entry of a file source log, half written: Spark writes it before the offsets that refer to
+    it, so a stop in between leaves files that no batch has planned, and the next start lists them again."""
+    path = answer.evidence[0].path
+    directory, _, name = path.rpartition("/")
+    number = int(name.removesuffix(".compact")) if name.removesuffix(".compact").isdecimal() else -1
+    entry = plan.ck.offset(plan.newest) if plan.ck.offset_ids else None
+    for source in plan.ck.sources:
+        if source.directory != directory or not isinstance(entry, OffsetEntry):
+            continue
+        line = entry.source(source.key)
+        if line is None or line.raw is None:
+            continue
+        if number > source.kind.positions(parse(line.raw)).get("log id", number):
+            plan.leave_out(path, say("file_repairs.unplanned_entry", file=path), "SOURCE_LOG_UNREADABLE")
+            return
+    raise _CannotError(say("file_repairs.source_log_named", file=path))
+
+
 def _watermark(plan: _Plan, answer: Forecast) -> None:
     """A watermark that somebody changed in the newest offset entry: the commit before names what it was."""
     number = plan.newest
@@ -522,6 +542,7 @@ RULES: Mapping[str, Callable[[_Plan, Forecast], None]] = {
     "STALE_SNAPSHOT": _stale_snapshot,
     "STATE_SCHEMA_ELSEWHERE": _schema_elsewhere,
     "STATE_SCHEMA_GONE": _schema_elsewhere,
+    "SOURCE_LOG_UNREADABLE": _unplanned_entry,
     **dict.fromkeys(_WATERMARK_RISKS, _watermark),
 }
 """By finding id; any other fault is not one of a single file."""

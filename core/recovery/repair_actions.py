@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from core.analysis.copy_forecast import forecast_rolled_back, why_copy_fails
 from core.analysis.findings import Finding, FindingsReport, with_way
-from core.analysis.forecast import Forecast
+from core.analysis.forecast import Forecast, Query
 from core.checkpoint import Checkpoint
 from core.checkpoint.rewind import rewind
 from core.connectors import ConnectorAnswers
@@ -36,6 +37,8 @@ def with_repairs(
     ways = [with_way(item) for item in found]
     if report.level != "quick" and any(_asks_for_rewind(item) for item in ways) and rewind(ck).newest is None:
         ways = [_without_rewind(item) if _asks_for_rewind(item) else item for item in ways]
+    if report.level != "quick" and forecast.outcome == "fail":
+        ways = [_if_copy_starts(item, ck, forecast, connectors) for item in ways]
     if report.level != "quick" and connectors.brokers:
         ways = [_if_read_again(item, ck, connectors) for item in ways]
     return replace(report, findings=tuple(ways))
@@ -51,6 +54,15 @@ def _if_read_again(item: Finding, ck: Checkpoint, connectors: ConnectorAnswers) 
         return item
     action = say("findings.rewind_not_read_again", why=why)
     return replace(item, action=action, recipe="backup_and_backfill", rewind_to=None)
+
+
+def _if_copy_starts(item: Finding, ck: Checkpoint, now: Forecast, connectors: ConnectorAnswers) -> Finding:
+    """The finding without a rollback to a batch whose copy would not start either."""
+    batch = item.rewind_to if item.rewind_to is not None else rewind(ck).newest
+    if item.recipe != "rewind" or batch is None:
+        return item
+    copy = forecast_rolled_back(ck, batch, now.spark, Query(), connectors)
+    return item if why_copy_fails(copy) is None else replace(_without_rewind(item), rewind_to=None)
 
 
 def _asks_for_rewind(item: Finding) -> bool:

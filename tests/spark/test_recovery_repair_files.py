@@ -87,6 +87,13 @@ def planned(ck: Path) -> None:
     assert line.startswith("v1")
 
 
+def unplanned(ck: Path) -> None:
+    """The source log was being written for the next batch, which was not planned yet."""
+    logged = damage.newest(ck, "sources/0")
+    line = (ck / f"sources/0/{logged}").read_text(encoding="utf-8")
+    (ck / f"sources/0/{logged + 1}").write_text(line[: len(line) // 2], encoding="utf-8")
+
+
 def option_of(pipeline: RepairPipeline, **answers: str) -> Option:
     context = judge(Checkpoint.open(str(pipeline.checkpoint))).recovery(Answers(answers))
     return next(each for each in options(context) if each.id == "repair_files")
@@ -116,6 +123,9 @@ KINDS: dict[str, tuple[Damage, str, Sink, dict[str, str], str, int]] = {
     ),
     "offset before the newest is gone, with state": (
         damage.without("offsets/{n-1}"), "windows", "file", CHANGELOG, "becomes a copy of offsets/", 0,
+    ),
+    "source log entry that was cut off before its batch was planned": (
+        unplanned, "plain", "append", {}, "sources/0/4 is left out", 0,
     ),
     "metadata is gone": (damage.without("metadata"), "plain", "file", {}, "metadata is written", 0),
     "commit without its offset": (

@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
@@ -15,6 +16,7 @@ from core.connectors import ConnectorSettings
 from core.connectors.connect import ask_connectors
 from core.recovery import Answers, Option, options, read_recovery_context
 from core.storage import parse_location
+from tests.support import damage
 from tests.support.oracle_processor import Counter
 from tests.support.recovery import (
     fingerprint,
@@ -345,3 +347,27 @@ def test_a_checkpoint_that_a_copy_would_not_replace_is_refused(spark: SparkSessi
     done = run_in_session(script, spark)
     assert done.status == 4 and "tracks the schema of a Delta source" in done.output, done.output
     assert not rewound(pipeline, 1).exists()
+
+
+@pytest.mark.parametrize("later", [0, 1])
+def test_a_source_log_entry_that_was_cut_is_left_out_of_the_copy(
+    later: int, spark: SparkSession, tmp_path: Path
+) -> None:
+    """Spark reads every entry of the log at each start; the input files that it named are listed again."""
+    pipeline = RepairPipeline(spark, tmp_path / "p", distinct, "merge", confs=COMPACTED)
+    put_files(pipeline.source, range(5))
+    pipeline.run()
+    cut = pipeline.checkpoint / f"sources/0/{4 - later}"
+    text = cut.read_text(encoding="utf-8")
+    damage.rewrite(cut, text[: len(text) // 2])
+    with pytest.raises(StreamingQueryException):
+        pipeline.run()
+    option = rewind_of(pipeline)
+    assert (option.possible, option.recommended) == (True, True), option.why
+    batch = 3 - later
+    dry = run_in_session(pipeline.script("rewind"), spark, execute=False)
+    assert dry.status == 0, dry.output
+    done = run_in_session(pipeline.script("rewind"), spark)
+    assert done.status == 0, done.output
+    resume(pipeline, batch, 5)
+    assert ids(pipeline) == list(range(70))

@@ -174,7 +174,7 @@ def _of_forecast(reading: Reading) -> Iterator[Finding]:
     if answer.outcome == "fail" and answer.reason is not None and not is_known:
         sentence, back, is_skipped = answer.sentence, None, False
         if answer.reason == "STATE_NOT_RESTORABLE":
-            way_back, back, is_skipped = state_checks.way_back(ck, answer.sink)
+            way_back, back, is_skipped = state_checks.way_back(ck, answer.sink, answer.spark)
             sentence = say("findings_checks.with_way_back", sentence=sentence, way_back=way_back)
         stops = finding(
             answer.reason,

@@ -45,7 +45,7 @@ WAYS: Mapping[str, Way] = {
     "OFFSET_GAP": Way("repair_files"),
     "SOURCE_LOG_GAP": Way("restore_backup"),
     "SOURCE_LOG_END_MISSING": Way("rewind"),
-    "SOURCE_LOG_UNREADABLE": Way("restore_backup"),
+    "SOURCE_LOG_UNREADABLE": Way("rewind"),
     "SOURCE_LOG_PATH": Way("restore_backup"),
     "SOURCE_START_LOST": Way("restore_backup"),
     "SOURCE_PATH_GONE": Way(decides="source"),

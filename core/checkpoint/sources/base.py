@@ -65,18 +65,27 @@ class SourceContext:
 
     ``initial``: the source's own initial offset text (Kafka's ``sources/<n>/0``) without its leading bytes;
     ``file_log``: the entries of a file source log that could be read, ascending by log id, and
-    ``file_log_complete`` whether none is missing.
+    ``file_log_complete`` whether none is missing; ``file_log_ends_before`` the first entry that cannot be
+    read, where that is no compacted one and none is missing.
     """
 
     key: str
     initial: str | None = None
     file_log: Sequence[FileLogEntry] = ()
     file_log_complete: bool = False
+    file_log_ends_before: int | None = None
 
     def file_log_reaches(self, log_id: int) -> bool:
         """Whether every entry up to this one is known: the log has no gap and does not stop before it."""
         newest = self.file_log[-1].log_id if self.file_log else -1
         return self.file_log_complete and newest >= log_id
+
+    def file_log_cut_from(self, log_id: int) -> int | None:
+        """The first damaged entry of the log, where all up to ``log_id`` can be read and nothing else is
+        wrong: a copy without it and the later ones has a whole log. None for any other log."""
+        damaged = self.file_log_ends_before
+        known = any(entry.log_id == log_id for entry in self.file_log)
+        return damaged if damaged is not None and log_id < damaged and (known or log_id < 0) else None
 
 
 class Capabilities(Protocol):

@@ -253,14 +253,14 @@ class Files:
 
 
 def log_entries(files: Files, directory: str, up_to: int) -> list[dict[str, Any]]:
-    """Every entry of a compactible log, oldest first: the newest .compact file, and the plain files after
-    it."""
+    """The entries of a compactible log, oldest first: the newest .compact file, and the plain files after it
+    as far as ``up_to``."""
     names = files.names(directory)
     compact = max(
         (int(name[: -len(".compact")]) for name in names if re.fullmatch(r"[0-9]+\.compact", name)),
         default=-1,
     )
-    plain = [number for number in files.numbers(directory) if number > compact]
+    plain = [number for number in files.numbers(directory) if compact < number <= up_to]
     gaps = set(range(compact + 1, up_to + 1)) - set(plain)
     if gaps:
         raise Refused(
@@ -271,7 +271,10 @@ def log_entries(files: Files, directory: str, up_to: int) -> list[dict[str, Any]
         lines = files.read(f"{directory}/{name}").splitlines()
         if lines[:1] != ["v1"]:
             raise Refused(f"{directory}/{name} does not begin with v1.")
-        entries += [json.loads(line) for line in lines[1:] if line.strip()]
+        try:
+            entries += [json.loads(line) for line in lines[1:] if line.strip()]
+        except ValueError as error:
+            raise Refused(f"{directory}/{name} cannot be read: {error}.") from error
     return entries
 
 

@@ -47,15 +47,17 @@ def own_schema_paths(files: Files, place: str, old: str, new: str) -> str:
 
 class RolledBack(Copy):
     """Logs up to a batch, state up to its version (a later snapshot would be loaded unchecked one day), the
-    whole source logs."""
+    whole source logs without ``left_out``, damaged entries that only later batches had."""
 
-    def __init__(self, run: Run, to_batch: int) -> None:
+    def __init__(self, run: Run, to_batch: int, left_out: Sequence[str] = ()) -> None:
         super().__init__(run)
-        self.to_batch = to_batch
+        self.to_batch, self.left_out = to_batch, left_out
         self.changed: list[str] = []  # about input files that are read again
 
     def is_wanted(self, path: str) -> bool:
         """What the batch had, and nothing of later ones."""
+        if path in self.left_out:
+            return False
         log, _, name = path.partition("/")
         if log in ("offsets", "commits"):
             return name.isascii() and name.isdigit() and int(name) <= self.to_batch
@@ -115,7 +117,9 @@ class RolledBack(Copy):
         run, files, self.changed = self.run, self.run.files, []
         for source in file_sources:
             directory = f"{run.old_checkpoint}/{source['directory']}"
-            names = [name.removesuffix(".compact") for name in files.names(directory)]
+            there = files.names(directory)
+            kept = [name for name in there if f"{source['directory']}/{name}" not in self.left_out]
+            names = [name.removesuffix(".compact") for name in kept]
             newest = max((int(name) for name in names if name.isascii() and name.isdigit()), default=-1)
             again = file_log(files, directory, source["read"], newest)
             gone, changed = gone_and_changed(files, again)

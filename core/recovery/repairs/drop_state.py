@@ -7,11 +7,12 @@ the failed start planned runs with its planned end offsets. It fails while one s
 
 from __future__ import annotations
 
+from core.analysis.copy_forecast import why_copy_fails
 from core.analysis.forecast import Forecast
 from core.checkpoint.rewind import without_state
 from core.messages import say
 from core.recovery.context import RecoveryContext
-from core.recovery.copies import risks_that_stay, start_of_copy, why_copy_fails
+from core.recovery.copies import risks_that_stay, start_of_copy
 from core.recovery.model import Cells, PlanStep, cell
 from core.recovery.pipeline_amounts import not_emitted, pending_amount
 from core.recovery.repairs.model import Effect, Judged, Repair

@@ -10,9 +10,10 @@ that batch, new rows included, so it has to stand at batch B too.
 
 from __future__ import annotations
 
+from core.analysis.copy_forecast import why_copy_fails
 from core.analysis.forecast import Forecast
 from core.checkpoint.model import OffsetEntry
-from core.checkpoint.rewind import rewind, rolled_back
+from core.checkpoint.rewind import damaged_entries, rewind
 from core.checkpoint.sources.registry import parse
 from core.checkpoint.state import state_inventory
 from core.connectors.kafka.read_again import why_not_read_again
@@ -20,7 +21,7 @@ from core.messages import say
 from core.messages.words import NOT_KNOWN
 from core.recovery.amounts import amount, amounts
 from core.recovery.context import RecoveryContext, SourcePosition
-from core.recovery.copies import lost_in_copy, risks_of_copy, risks_that_stay, start_of_copy, why_copy_fails
+from core.recovery.copies import lost_in_copy, risks_of_copy, risks_that_stay, start_at_batch
 from core.recovery.model import BeforeAfter, Cell, Cells, Constant, PlanStep, cell
 from core.recovery.repairs.model import Effect, Judged, Repair
 from core.recovery.repairs.sink_values import sink_constants
@@ -35,6 +36,7 @@ _MENDED = frozenset(
         "LOG_FILE_UNREADABLE",
         "LOG_VERSION_UNKNOWN",
         "SOURCE_LOG_END_MISSING",
+        "SOURCE_LOG_UNREADABLE",
     }
 )
 """Findings whose files a copy that stands before them does not have."""
@@ -106,13 +108,9 @@ def _why_not(context: RecoveryContext) -> str | None:
 
 
 def _copy(context: RecoveryContext) -> Forecast | None:
-    """What the start of the copy does. The sink is not asked: it has to stand at the batch then."""
+    """What the start of the copy does."""
     batch = _batch(context)
-    if batch is None:
-        return None
-    return start_of_copy(
-        context, f"rolled back to {batch}", lambda: rolled_back(context.ck, batch), asks_sink=False
-    )
+    return None if batch is None else start_at_batch(context, batch)
 
 
 def _why_not_this_query(context: RecoveryContext) -> str | None:
@@ -342,8 +340,15 @@ def _constants(context: RecoveryContext) -> tuple[Constant, ...]:
             say("recovery_repairs.codec"),
         ),
         Constant("FILE_SOURCES", _file_sources(context), say("recovery_repairs.file_sources")),
+        Constant("LEFT_OUT", _left_out(context), say("recovery_repairs.left_out")),
         Constant("ACCEPT_LOSS", False, say("recovery_code.no_loss")),
     )
+
+
+def _left_out(context: RecoveryContext) -> list[str]:
+    """Damaged entries of source logs."""
+    batch = _batch(context)
+    return [] if batch is None else list(damaged_entries(context.ck, batch))
 
 
 def _operator(number: int, name: str | None, stores: tuple[str, ...]) -> dict[str, object]:

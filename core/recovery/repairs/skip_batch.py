@@ -8,6 +8,7 @@ are never processed.
 
 from __future__ import annotations
 
+from core.analysis.copy_forecast import why_copy_fails
 from core.analysis.forecast import Forecast
 from core.checkpoint.model import FileLogEntry
 from core.checkpoint.rewind import behind_batch
@@ -16,7 +17,7 @@ from core.messages import say
 from core.messages.words import NOT_KNOWN
 from core.recovery.amounts import amount
 from core.recovery.context import RecoveryContext, SourcePosition
-from core.recovery.copies import risks_that_stay, start_of_copy, why_copy_fails
+from core.recovery.copies import risks_that_stay, start_of_copy
 from core.recovery.model import BeforeAfter, Cells, Constant, PlanStep, cell
 from core.recovery.pipeline_amounts import pending_amount
 from core.recovery.repairs.model import Effect, Judged, Repair
