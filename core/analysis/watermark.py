@@ -200,6 +200,20 @@ def watermark_history(ck: Checkpoint, batch_ids: Iterable[int] | None = None) ->
     )
 
 
+def batch_before(ck: Checkpoint, risk_id: str) -> int | None:
+    """The newest batch before what the forecast says of a watermark: one in the future (the batch before the
+    jump, of those that were read), or one that somebody changed in the newest offset entry. None for any
+    other risk, and where there is none."""
+    if risk_id == "WATERMARK_AHEAD":
+        jump = watermark_history(ck).jump
+        before = None if jump is None else jump.batch_id - 1
+    elif risk_id in ("WATERMARK_RAISED", "WATERMARK_WENT_BACK") and ck.offset_ids:
+        before = ck.offset_ids[-1] - 1
+    else:
+        return None
+    return before if before is not None and before >= 0 else None
+
+
 def held_back_by(ck: Checkpoint, history: WatermarkHistory, stall: Stall) -> Sentence:
     """What may hold the watermark back. The values of single watermarks are stored nowhere, so this is
     inferred from the sources that did not advance."""

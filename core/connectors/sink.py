@@ -11,12 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import Literal
 
 from core.checkpoint import Checkpoint
 from core.connectors.answers import TableCommit, TableTransaction
 from core.connectors.delta.log import DeltaLog
-from core.connectors.file_sink_log import FileSinkLog
+from core.connectors.file_sink_log import LOG, FileSinkLog
 from core.connectors.model import ConcernKind, SinkBatch, SinkState, StoppedCompaction
 from core.messages import say
 from core.messages.words import capital, spanned
@@ -86,7 +87,15 @@ def _stopped(ck: Checkpoint, log: FileSinkLog, fate: Fate) -> StoppedCompaction 
         return None
     if log.missing:
         return StoppedCompaction(batch, log.path_of(log.missing[0]))
+    if log.batch_ids and log.batch_ids[-1] + 1 < batch:  # the newest entries were removed
+        return StoppedCompaction(batch, f"{LOG}/{log.batch_ids[-1] + 1}")
     return next((StoppedCompaction(batch, each.evidence.path, each) for each in log.damaged), None)
+
+
+def _next_compaction(ck: Checkpoint, log: FileSinkLog) -> int:
+    """The batch that compacts the log next."""
+    first = ck.next_batch.batch_id
+    return next(batch for batch in count(first) if log.compacts_at(batch))
 
 
 def _with_compaction(stopped: StoppedCompaction | None, sentence: str) -> str:
@@ -200,6 +209,9 @@ def _file(ck: Checkpoint, log: FileSinkLog) -> SinkState:
         reason = log.damaged[0].reason.rstrip(".")
         sentence = say("sink.log_damaged", count=len(paths), reason=reason)
         notes.append(("entry_damaged" if is_skipped else "log_damaged", _with_compaction(stopped, sentence)))
+    elif judged.concern == "behind":
+        later = f"{judged.sentence} {say('sink.compacts_later', batch=_next_compaction(ck, log))}"
+        judged = replace(judged, sentence=_with_compaction(stopped, judged.sentence) if stopped else later)
     elif holds is None and ck.commit_ids:
         notes.append(("unknown", say("sink.output_emptied", committed=ck.commit_ids[-1])))
     if unknown.words:

@@ -6,6 +6,10 @@ SENTENCES: dict[str, str] = {
     "set_usage": (
         "--set takes change.<what>=<value> or sink=<sink>, not {setting}. What can change: {known:listed}."
     ),
+    "columns_usage": (
+        "change.{what} takes {known:listed}, changed, or the columns with their types (user:string,day:date),"
+        " not {value}."
+    ),
     "value_usage": "change.{what} takes {known:listed} or changed, not {value}.",
     "sink_usage": "sink takes {known:listed}, not {value}.",
     "set_help": (

@@ -114,6 +114,10 @@ SENTENCES: dict[str, str] = {
         "{total:counted file} {total:one is/are} not part of the checkpoint, left by interrupted writes"
         " (total size: {size_bytes:size}). Spark ignores them."
     ),
+    "lone_checksums": (
+        "{sentence} {count:counted checksum file} {count:one belongs/belong} to a file that is not there"
+        " ({file}): it was removed, or a copy left it out."
+    ),
     "leftovers_foreign": (
         "{total:counted file} {total:one is/are} not part of the checkpoint and not Spark's"
         " (total size: {size_bytes:size}). Spark ignores them."

@@ -137,6 +137,14 @@ AMOUNTS: dict[str, str] = {
 """How much was read, by how sure the number is."""
 
 SENTENCES: dict[str, str] = {
+    "files_gone": (
+        "{gone} of the {looked:counted input file} looked for {gone:one is/are} no longer at the source, for"
+        " example {file}."
+    ),
+    "files_changed": (
+        "{changed} of the {looked:counted input file} looked for {changed:one has/have} changed since, for"
+        " example {file}: what is read again is the new content."
+    ),
     "not_read": (
         "{paths:listed 3} could not be read ({reason}): no recovery is planned on a part of a checkpoint. See"
         " why it could not be read, and ask again."

@@ -169,6 +169,10 @@ SENTENCES: dict[str, str] = {
         " doesn't exist), and the query fails at the next compaction of the log (BATCH_METADATA_NOT_FOUND)."
         " Output and checkpoint do not belong together, or log files were removed."
     ),
+    "compacts_later": (
+        "What is written now leaves a hole in the log: readers of the output fail on it, and so does batch"
+        " {batch}, which compacts the log."
+    ),
     "compacts_next": "Batch {batch}, the next one, compacts it, so it fails.",
     "log_damaged": (
         "The log of this output has {count:counted damaged file} ({reason}): Spark cannot read the output,"

@@ -96,6 +96,10 @@ SENTENCES: dict[str, str] = {
     "is_a_file": "{where} is a file; open the checkpoint directory that contains it.",
     "is_an_archive": "{where} is an archive; unpack it and open the checkpoint directory that was in it.",
     "not_found": "Nothing found at {where}; check the path, or whether the query has started yet.",
+    "no_bucket": (
+        "There is no bucket {bucket} ({where}): check its name, the endpoint and the account that the"
+        " credentials belong to."
+    ),
     "not_found_because": (
         "Nothing found at {where} ({cause}); check the path, or whether the query has started yet."
     ),

@@ -197,7 +197,7 @@ def _pending_repeats(context: RecoveryContext, made: Recipe, behaviour: Behaviou
 
 
 def _reset_loses(context: RecoveryContext, made: Recipe, behaviour: Behaviour) -> str:
-    parts = [say("recovery_effects.gone_at_source", skips=made.skips)] if made.skips else []
+    parts: list[str] = [say("recovery_effects.gone_at_source", skips=made.skips)] if made.skips else []
     if context.may_have_expired and not made.skips:
         parts.append(say("recovery_effects.may_have_expired"))
     if context.needs_state and made.method in ("empty_state", "start_options", "pipeline"):
@@ -208,6 +208,8 @@ def _reset_loses(context: RecoveryContext, made: Recipe, behaviour: Behaviour) -
         parts.append(say("recovery_repairs.drop_loses", lost=lost))
     if made.method == "warm_up" and context.watermark_ms:
         parts.append(say("recovery_effects.late_rows"))
+    if made.method == "warm_up" and context.changed_files:
+        parts.append(context.changed_files)
     if made.method == "warm_up" and context.stateful == "changed":
         parts.append(say("recovery_effects.changed_results"))
     if behaviour == "overwrite" and not made.continues_numbers:

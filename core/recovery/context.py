@@ -28,6 +28,7 @@ from core.connectors.delta.log import DeltaLog
 from core.connectors.file_sink_log import FileSinkLog
 from core.connectors.kafka.read_again import why_not_from_start
 from core.connectors.model import ConcernKind, SinkState
+from core.connectors.read_files import changed_since_read, why_files_gone
 from core.connectors.sink import sink_state
 from core.errors import ResumeError, StorageError
 from core.messages import say
@@ -95,8 +96,9 @@ class RecoveryContext:
     checkpoint is damaged, the newest batch whose state is intact, where state files are damaged that the
     start loads; -1 when there is none. ``is_sink_log_gone``: batches are committed, and the place of a sink
     that keeps a log of them has none, or is not there. ``lacks_records``: why the sources that were asked can
-    no longer deliver every record that was read; empty where they can, or nobody knows. ``ck`` and
-    ``connectors`` are what all of this was read from, for the repairs that need more of it.
+    no longer deliver every record that was read; empty where they can, or nobody knows. ``changed_files``:
+    that input files have changed since they were read. ``ck`` and ``connectors`` are what all of this was
+    read from, for the repairs that need more of it.
     """
 
     name: str
@@ -127,6 +129,7 @@ class RecoveryContext:
     intact_batch: int | None = None
     is_sink_log_gone: bool = False
     lacks_records: str = ""
+    changed_files: str = ""
 
     @property
     def is_lost(self) -> bool:
@@ -344,7 +347,8 @@ def read_recovery_context(
         sink_state=sink,
         place_in_use=place_in_use(ck),
         intact_batch=intact,
-        lacks_records=why_not_from_start(ck, connectors) or "",
+        lacks_records=why_not_from_start(ck, connectors) or why_files_gone(ck, connectors) or "",
+        changed_files=changed_since_read(ck, connectors) or "",
     )
 
 

@@ -197,6 +197,9 @@ def storage_error(error: Exception, location: Location, prefix: str = "") -> Sto
         # S3 says when the bucket is missing; others only repeat the path.
         if error.__cause__ is None:
             return LocationNotFound(say("storage.not_found", where=where), location.url)
+        if "bucket does not exist" in _words(error):  # which a query cannot make: its start fails
+            bucket = location.url.partition("://")[2].partition("/")[0]
+            return StorageError(say("storage.no_bucket", bucket=bucket, where=location.url), location.url)
         return LocationNotFound(
             say("storage.not_found_because", where=where, cause=_words(error)), location.url
         )

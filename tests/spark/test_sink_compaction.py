@@ -29,6 +29,8 @@ CUT = 'v1\n{"path":"file:///data/out/part-0'
 HARMS: dict[str, tuple[d.Damage, str | None]] = {
     "missing": (d.without("_spark_metadata/3"), "SINK_LOG_HOLE"),
     "first missing": (d.without("_spark_metadata/0"), "SINK_LOG_HOLE"),
+    "newest missing": (d.without("_spark_metadata/8"), "SINK_LOG_HOLE"),
+    "newest two missing": (d.without("_spark_metadata/7", "_spark_metadata/8"), "SINK_LOG_HOLE"),
     "empty": (d.holding("_spark_metadata/3", ""), "SINK_LOG_DAMAGED"),
     "cut": (d.holding("_spark_metadata/3", CUT), "SINK_LOG_DAMAGED"),
     "no text": (d.holding("_spark_metadata/3", b"\xff\xfe\x00\x9c" * 20), "SINK_LOG_DAMAGED"),
@@ -101,3 +103,30 @@ def test_the_batch_that_compacts_a_broken_log_fails_as_forecast(
     assert said.error is not None and said.error.message in text, text[:600]
     assert said.error.condition is None or f"[{said.error.condition}]" in text
     assert not (tmp_path / "p" / "ck" / "commits" / str(COMPACTS)).exists()
+
+
+@pytest.mark.spark
+def test_an_output_behind_the_checkpoint_stops_a_later_compaction(
+    spark_session: SparkSession, tmp_path: Path
+) -> None:
+    """The entry of batch 6 is gone: batch 7 is written, no reader gets over the hole, and batch 9 fails."""
+    made = Written(spark_session, tmp_path)
+    place = tmp_path / "first"
+    for log in ("offsets", "commits"):
+        for number in (7, 8):
+            d.remove(place / "ck" / log / str(number))
+    for number in (6, 7, 8):
+        d.remove(place / "out/_spark_metadata" / str(number))
+    ck = Checkpoint.open(str(place / "ck"))
+    sink = FileSinkLog.open(parse_location(str(place / "out")))
+    said = forecast(ck, query=NEW, connectors=ConnectorAnswers(sink=sink))
+    assert said.outcome == "resume"
+    risk = said.risk("SINK_BEHIND")
+    assert risk is not None and "so does batch 9, which compacts the log" in risk.sentence
+    made.run(place)  # batch 7 takes all files that are there
+    made.feed(COMPACTS, COMPACTS + 2)
+    with pytest.raises(Exception, match="_spark_metadata/6"):
+        made.run(place)
+    assert not (place / "ck/commits/9").exists() and (place / "ck/commits/7").exists()
+    with pytest.raises(Exception, match="_spark_metadata/6"):
+        spark_session.read.json(str(place / "out")).count()

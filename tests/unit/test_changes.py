@@ -414,3 +414,6 @@ def test_a_change_is_asked_by_its_name_and_value() -> None:
     )
     assert parse_change("change.sink_path=s3://x") == AskedChange("sink_path", "s3://x")
     assert parse_change("change.foreach_code=new") == AskedChange("foreach_code", CHANGED)
+    for value in ("nonsense", "user", "user:string,day"):  # Spark compares by types
+        with pytest.raises(UsageError, match="columns with their types"):
+            parse_change(f"change.aggregates={value}")

@@ -384,3 +384,10 @@ def test_what_a_running_query_changed_between_two_looks_is_not_told(tmp_path: Pa
 def test_an_unknown_level_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="There is no level full"):
         findings(Checkpoint.open(str(files_checkpoint(tmp_path))), "full")  # type: ignore[arg-type]
+
+
+def test_a_checksum_whose_file_is_gone_is_named_among_the_leftovers(tmp_path: Path) -> None:
+    write(files_checkpoint(tmp_path, conf=stateful_conf()), {"state/0/0/.2.delta.crc": b"crc\0\0\0\2\0"})
+    with_state(tmp_path, (1,))
+    sentence = found(tmp_path)["LEFTOVERS"].sentence
+    assert "1 checksum file belongs to a file that is not there (state/0/0/.2.delta.crc)" in sentence

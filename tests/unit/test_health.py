@@ -21,6 +21,8 @@ from core.checkpoint import Checkpoint
 from core.cli import main
 from core.connectors.answers import BrokerAnswer, BrokerPartition, BrokerTopic
 from core.connectors.model import ConnectorAnswers
+from core.judgement import judge
+from core.recovery import Answers, options
 from core.settings import Settings
 from core.storage import parse_location
 from tests.support.build import SAMPLES, commit_text, copy_sample, kafka_offset, offset_text, remove, write
@@ -52,6 +54,9 @@ def test_a_watermark_in_the_future_is_a_data_risk_of_check_and_forecast(tmp_path
     assert [risk.id for risk in answer.risks] == ["WATERMARK_AHEAD"]
     assert answer.data.append == answer.data.overwrite == answer.data.skip == "loss"
     assert item.sentence in answer.sentence and " may be dropped " in item.sentence
+    assert item.rewind_to == 1 and "--set to_batch=1" in item.action, "commits/2 has the jump"
+    rewind = next(each for each in options(judge(ck).recovery(Answers({}))) if each.id == "rewind")
+    assert rewind.possible and "complete for batch 1" in rewind.why
 
 
 def test_a_watermark_in_the_future_that_no_batch_has_used_closes_what_is_open(tmp_path: Path) -> None:

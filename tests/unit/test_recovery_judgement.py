@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import product
@@ -814,3 +816,33 @@ def test_rows_of_all_commits_without_offsets_come_again(tmp_path: Path) -> None:
         (ck / "offsets" / str(batch)).unlink()
     repair = one(Checkpoint.open(str(ck)), "repair_files", sink="foreach_append")
     assert repair.possible and "batches 2 and 3" in repair.repeats, (repair.why, repair.repeats)
+
+
+def test_input_files_that_are_gone_decide_whether_the_source_has_everything(tmp_path: Path) -> None:
+    """Seen on 4.3: a reset was recommended that rebuilds the state from the old data, and a file was gone."""
+    source = tmp_path / "in"
+    source.mkdir()
+    place = make(tmp_path / "ck", {b: [json.dumps({"logOffset": b})] for b in range(4)}, 3, "stateStoreSave")
+    (place / "sources" / "0").mkdir(parents=True)
+    for number in range(4):
+        path = source / f"{number}.json"
+        path.write_text("{}", encoding="utf-8")
+        os.utime(path, (1_000 + number,) * 2)
+        entry = {"path": f"file://{path}", "timestamp": (1_000 + number) * 1000, "batchId": number}
+        (place / "sources" / "0" / str(number)).write_text("v1\n" + json.dumps(entry), encoding="utf-8")
+    said = {"sink": "foreach_append", "source_complete": "yes", "stateful": "unchanged"}
+
+    def asked() -> RecoveryContext:
+        return context_of(Checkpoint.open(str(place)), said)
+
+    reset = next(option for option in options(asked()) if option.id == "reset")
+    assert asked().source_complete == "yes" and reset.recipe.method == "warm_up"
+    assert "changed since" not in reset.loses
+    os.utime(source / "2.json", (5_000, 5_000))
+    reset = next(option for option in options(asked()) if option.id == "reset")
+    assert "1 of the 4 input files looked for has changed since" in reset.loses
+    (source / "1.json").unlink()
+    assert asked().source_complete == "no" and "no longer at the source" in asked().lacks_records
+    assert next(option for option in options(asked()) if option.id == "reset").recipe.method != "warm_up"
+    shutil.rmtree(source)  # of another machine, or not mounted: nobody could look
+    assert asked().source_complete == "yes"

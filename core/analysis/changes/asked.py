@@ -74,6 +74,9 @@ OF_FREE_TEXT: frozenset[What] = frozenset(
 )
 """Changes whose value may be what the thing becomes."""
 
+OF_COLUMNS: frozenset[What] = frozenset({"keys", "aggregates", "dedup_columns"})
+"""Those of which it is columns with their types, by which Spark compares."""
+
 OPERATORS = (
     "stateStoreSave",
     "dedupe",
@@ -107,7 +110,11 @@ def checked(asked: AskedChange) -> AskedChange:
     """The same change when its value can be understood. Raises UsageError."""
     value = asked.value
     words = CHOICES[asked.what]
-    if value in ("", CHANGED) or value in words or asked.what in OF_FREE_TEXT:
+    if value in ("", CHANGED) or value in words:
+        return asked
+    if asked.what in OF_COLUMNS and columns(value) is None:
+        raise UsageError(say("changes.columns_usage", what=asked.what, value=value[:100], known=words))
+    if asked.what in OF_FREE_TEXT:
         return asked
     if not words:
         return AskedChange(asked.what, CHANGED)

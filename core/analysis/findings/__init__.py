@@ -21,6 +21,7 @@ from core.analysis.findings.ways import WAYS, Recipe, with_way
 from core.analysis.forecast import Forecast, Query, Reading, read_forecast
 from core.analysis.forecast.contents import ContentReport, judge_contents
 from core.analysis.forecast.versions import OLDEST, parse_version
+from core.analysis.watermark import batch_before
 from core.checkpoint import Checkpoint
 from core.checkpoint.rewind import rewind
 from core.checkpoint.state_content.inspection import Progress
@@ -206,7 +207,8 @@ def _of_forecast(reading: Reading) -> Iterator[Finding]:
         )
         is_behind = risk.id == "SINK_BEHIND" and answer.sink is not None
         held = answer.sink.holds_up_to_batch if is_behind and answer.sink is not None else None
-        yield _with_rewind(ck, risks, held, answer.sink)
+        back = held if held is not None else batch_before(ck, risk.id)
+        yield _with_rewind(ck, risks, back, answer.sink)
 
 
 def _with_rewind(ck: Checkpoint, found: Finding, batch: int | None, sink: SinkState | None) -> Finding:

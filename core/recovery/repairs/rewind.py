@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from core.analysis.copy_forecast import why_copy_fails
 from core.analysis.forecast import Forecast
+from core.analysis.watermark import batch_before
 from core.checkpoint.model import OffsetEntry
 from core.checkpoint.rewind import damaged_entries, rewind
 from core.checkpoint.sources.registry import parse
@@ -54,12 +55,14 @@ timers."""
 
 def _batch(context: RecoveryContext) -> int | None:
     """The answered batch, else the newest that everything is there for, whose state is intact where it was
-    decoded, and that the sink does not lack."""
+    decoded, that the sink does not lack, and that lies before a watermark which the forecast warns of."""
     answered = context.answers.get("to_batch")
     if answered is not None:
         return int(answered)
     held = _sink_holds(context) if context.sink in ("file", "delta") else None
-    limits = [batch for batch in (held, context.intact_batch) if batch is not None]
+    risks = context.forecast.risks if context.forecast is not None else ()
+    before = (batch_before(context.ck, risk.id) for risk in risks)
+    limits = [batch for batch in (held, context.intact_batch, *before) if batch is not None]
     return rewind(context.ck).at_most(min(limits, default=None))
 
 
