@@ -8,6 +8,7 @@ import streamlit as st
 from core.messages import say, words
 from core.settings import get_settings
 from core.storage.roots import FoundCheckpoints
+from core.survey import left_out
 from ui import (
     cards,
     error_translator,
@@ -112,6 +113,9 @@ def _about_root(root: str, found: FoundCheckpoints | str) -> None:
         )
     elif not found.is_complete:
         cards.text(say("survey.stopped", root=root, listed=found.listed), "small")
+    if not isinstance(found, str):
+        for sentence in left_out(found, get_settings().checkpoint_levels):
+            cards.text(sentence, "small")
 
 
 def _read_again() -> None:

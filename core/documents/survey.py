@@ -25,6 +25,10 @@ class RootPart(Part):
     """Directories that were listed."""
     is_complete: bool
     """False: the search stopped at a limit, or a directory had more names than were looked at."""
+    skipped: Texts
+    """Checkpoints below it that were skipped, because no location can hold their names (a line break)."""
+    too_deep: int
+    """Directories that were not looked into, because they lie below the last level."""
     error: str | None
     """Why it could not be searched."""
 
@@ -156,6 +160,8 @@ def _root(found: RootSearch) -> RootPart:
         checkpoints=len(found.places),
         listed=found.listed,
         is_complete=found.is_complete,
+        skipped=found.skipped,
+        too_deep=found.too_deep,
         error=found.error,
     )
 

@@ -37,6 +37,15 @@ SENTENCES: dict[str, str] = {
         "The search below {root} stopped after {listed:number} directories (settings checkpoints_per_root and"
         " checkpoint_levels). There may be more."
     ),
+    "skipped": (
+        "{n:counted checkpoint} below {root} {n:one was/were} skipped, because no location can hold"
+        " {n:one its name/their names}: {paths:listed 3}. Rename {n:one the directory/the directories}"
+        " to look at {n:one it/them}."
+    ),
+    "too_deep": (
+        "{n:counted directory} more than {levels:counted level} below {root} {n:one was/were} not looked into"
+        " (setting checkpoint_levels). Give the path of a checkpoint that lies there."
+    ),
     "root_not_read": "{root}: {error}",
     "note": "{name}: {sentence}",
     "none_so_far": "none so far",

@@ -176,6 +176,11 @@ def one_line(text: str, most: int = 200) -> str:
     return flat if len(flat) <= most else flat[: most - 1] + "…"
 
 
+def escaped(text: str) -> str:
+    """A text from a checkpoint with what cannot be printed as its escape (``\\n``)."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
 def for_chart(text: str, most: int = 60) -> str:
     """A text from a checkpoint in a Plotly figure, which would read ``<b>`` and ``<a href>`` as markup."""
     return one_line(text.replace("<", "").replace(">", ""), most)

@@ -89,6 +89,8 @@ def search_task(work: Work, batches: Iterator[Any]) -> Iterator[Any]:
                 "listed": search.listed,
                 "is_complete": search.is_complete,
                 "error": search.error,
+                "skipped": search.skipped,
+                "too_deep": search.too_deep,
                 "places": [(place.path, place.location.url) for place in search.places],
             }
             for value in batch.column(0).to_pylist()

@@ -137,6 +137,7 @@ def _search(found: Mapping[str, object]) -> RootSearch:
         SurveyPlace(str(found["root"]), path, Location(url, "", url, path or url)) for path, url in named
     )
     error = found["error"]
+    skipped: Sequence[object] = found["skipped"]  # type: ignore[assignment]
     return RootSearch(
         root=str(found["root"]),
         url=str(found["url"]),
@@ -144,6 +145,8 @@ def _search(found: Mapping[str, object]) -> RootSearch:
         listed=int(str(found["listed"])),
         is_complete=bool(found["is_complete"]),
         error=None if error is None else str(error),
+        skipped=tuple(map(str, skipped)),
+        too_deep=int(str(found["too_deep"])),
     )
 
 

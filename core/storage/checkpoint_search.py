@@ -13,7 +13,7 @@ from core.errors import LocationNotFound, StorageError
 from core.settings import Settings
 from core.storage.door import Door
 from core.storage.listing import Listing
-from core.storage.location import Location, parse_location
+from core.storage.location import Location, child_of, parse_location
 
 # What makes a directory a checkpoint, as far as a listing can tell.
 CHECKPOINT_DIRECTORIES = {"offsets", "commits"}
@@ -41,6 +41,9 @@ class Search:
     object store gives 1,000 names at a time: more are asked for, a listing for each 1,000, while all of
     them are directories. ``is_complete`` is False when something was left out. A directory that cannot be
     listed is given like a checkpoint: nobody knows that it is none, and who opens it gets the reason.
+    On this machine a directory that links lead to again counts once, by its real path where that is below
+    the location. ``skipped``: checkpoints that no location can name (a line break), so they cannot be opened.
+    ``too_deep``: directories that were not looked into because they lie below the last level.
     Iterating raises :class:`StorageError` when the location cannot be listed, or all of several
     directories of one wave. Who stops iterating stops the search.
     """
@@ -48,8 +51,13 @@ class Search:
     def __init__(self, location: Location, settings: Settings) -> None:
         self.listed = 0
         self.is_complete = True
+        self.skipped: list[str] = []
+        self.too_deep = 0
         self._location = location
         self._settings = settings
+        self._real = os.path.realpath(location.path) if location.is_local else ""
+        self._seen = {self._real}
+        self._waited: set[str] = set()
 
     def __iter__(self) -> Iterator[tuple[str, ...]]:
         door = Door.open(self._location, self._settings)
@@ -62,23 +70,61 @@ class Search:
         # the first of thousands of directories need not wait for all of them.
         levels = [deque(self._below(door, top))]
         levels += [deque() for _ in range(self._settings.checkpoint_levels + PIPELINE_LEVELS)]
-        while any(levels):
+        linked: list[deque[str]] = [deque() for _ in levels]
+        while any(levels) or any(linked):
+            if not any(levels):
+                levels, linked = linked, levels
             wave: dict[str, int] = {}
             room = min(WAVE, self._settings.checkpoints_per_root - self.listed)
             for depth in reversed(range(len(levels))):
                 while levels[depth] and len(wave) < room:
-                    wave[levels[depth].popleft()] = depth
+                    path = levels[depth].popleft()
+                    if self._is_later(path, linked[depth]):
+                        continue
+                    wave[path] = depth
+            if not wave and room > 0:
+                continue
             if not wave:
                 self.is_complete = False
                 return
             listings = _listed(door, list(wave))
             self.listed += len(wave)
             found = {path for path in wave if path not in listings or _is_checkpoint(listings[path])}
-            if found:
-                yield tuple(sorted(found))
+            unnamed = {path for path in found if not self._can_be_named(path)}
+            self.skipped += sorted(unnamed)
+            if found - unnamed:
+                yield tuple(sorted(found - unnamed))
             for path, depth in wave.items():
-                if path not in found and depth + 1 < self._levels_of(path):
+                if path in found:
+                    continue
+                if depth + 1 < self._levels_of(path):
                     levels[depth + 1].extend(self._below(door, listings[path]))
+                else:
+                    self.too_deep += len(_searched(listings[path]))
+
+    def _is_later(self, path: str, linked: deque[str]) -> bool:
+        """Whether a directory is not listed now: another path led to it before, or a link leads to it, which
+        waits in ``linked`` until all others were listed."""
+        if not self._real:
+            return False
+        own = os.path.join(self._real, path)  # noqa: PTH118
+        real = os.path.realpath(own)
+        if real in self._seen:
+            return True
+        if real != own and path not in self._waited:
+            self._waited.add(path)
+            linked.append(path)
+            return True
+        self._seen.add(real)
+        return False
+
+    def _can_be_named(self, path: str) -> bool:
+        """Whether a location of this path can be made, and is the one that was found."""
+        try:
+            place = child_of(self._location, path)
+        except StorageError:
+            return False
+        return not place.is_local or place.path == os.path.join(self._location.path, path)  # noqa: PTH118
 
     def _levels_of(self, path: str) -> int:
         """How many levels are searched of what this directory belongs to."""

@@ -28,12 +28,15 @@ class FoundCheckpoints:
 
     ``links`` are ``root/relative/path`` in text order (just ``root`` when the root itself is a checkpoint).
     ``is_complete`` is False when ``checkpoints_per_root`` stopped the search after ``listed`` directories.
+    ``skipped``, ``too_deep``: what else the :class:`Search` left out.
     """
 
     root: str
     links: tuple[str, ...]
     listed: int
     is_complete: bool
+    skipped: tuple[str, ...] = ()
+    too_deep: int = 0
 
 
 def roots(settings: Settings) -> dict[str, Location]:
@@ -153,7 +156,14 @@ def find_checkpoints(
         links += found
         if on_found is not None:
             on_found(found)
-    return FoundCheckpoints(root, tuple(sorted(links)), search.listed, search.is_complete)
+    return FoundCheckpoints(
+        root,
+        tuple(sorted(links)),
+        search.listed,
+        search.is_complete,
+        tuple(search.skipped),
+        search.too_deep,
+    )
 
 
 def _below_root(location: Location, settings: Settings) -> tuple[Location, str] | None:

@@ -18,6 +18,7 @@ from core.survey.search import (
     RootSearch,
     SurveyPlace,
     each_once,
+    left_out,
     search_root,
     with_checkpoints,
 )
@@ -36,6 +37,7 @@ __all__ = [
     "SurveyRow",
     "attention",
     "each_once",
+    "left_out",
     "measure",
     "monthly_cost",
     "search_root",

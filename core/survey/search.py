@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from queue import SimpleQueue
 
 from core.errors import NotACheckpoint, StorageError
-from core.messages import say
+from core.messages import say, words
 from core.settings import Settings
 from core.storage import Location
 from core.storage.checkpoint_search import Search
 from core.storage.location import child_of, is_below
-from core.storage.roots import link_for, locate
+from core.storage.roots import FoundCheckpoints, link_for, locate
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,8 @@ class SurveyPlace:
 class RootSearch:
     """What was found below a root. ``root``: its name in the settings, else its URL. ``is_complete`` is False
     when the search stopped after ``listed`` directories. ``error``: one sentence when it cannot be listed;
-    ``places`` are then those that were found before."""
+    ``places`` are then those that were found before. ``skipped``, ``too_deep``: what else the search left
+    out."""
 
     root: str
     url: str
@@ -38,6 +39,8 @@ class RootSearch:
     listed: int = 0
     is_complete: bool = True
     error: str | None = None
+    skipped: tuple[str, ...] = ()
+    too_deep: int = 0
 
     @property
     def trouble(self) -> str | None:
@@ -45,6 +48,17 @@ class RootSearch:
         if self.error is None and not self.is_complete:
             return say("survey.stopped", root=self.root, listed=self.listed)
         return self.error
+
+
+def left_out(found: RootSearch | FoundCheckpoints, levels: int) -> list[str]:
+    """What a search that came to its end did not look into, in sentences."""
+    sentences: list[str] = []
+    if found.skipped:
+        paths = [words.escaped(path) for path in found.skipped]
+        sentences.append(say("survey.skipped", root=found.root, n=len(paths), paths=paths))
+    if found.too_deep:
+        sentences.append(say("survey.too_deep", root=found.root, n=found.too_deep, levels=levels))
+    return sentences
 
 
 News = tuple[int, Sequence[SurveyPlace] | RootSearch | BaseException]
@@ -124,7 +138,11 @@ class Searching:
             return
         places.sort(key=lambda place: place.path)
         listed = 0 if error is not None else search.listed
-        self._news.put((at, RootSearch(name, location.url, tuple(places), listed, search.is_complete, error)))
+        complete, skipped = search.is_complete, tuple(search.skipped)
+        over = RootSearch(
+            name, location.url, tuple(places), listed, complete, error, skipped, search.too_deep
+        )
+        self._news.put((at, over))
 
     def _ready(
         self, held: Sequence[tuple[int, SurveyPlace]]
@@ -154,7 +172,9 @@ def with_checkpoints(searched: list[RootSearch], settings: Settings) -> list[Roo
     checkpoint."""
     if not any(found.places or found.error is not None for found in searched):
         names = [found.root for found in searched]
-        raise NotACheckpoint(say("survey.none", levels=settings.checkpoint_levels, roots=names), names[0])
+        none = say("survey.none", levels=settings.checkpoint_levels, roots=names)
+        also = [text for found in searched for text in left_out(found, settings.checkpoint_levels)]
+        raise NotACheckpoint(" ".join([none, *also]), names[0])
     return searched
 
 

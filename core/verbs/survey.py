@@ -23,6 +23,7 @@ from core.survey import (
     Survey,
     SurveyRow,
     attention,
+    left_out,
     with_checkpoints,
 )
 from core.survey.history import FORMATS, Keeping, append_here, keeping, kept_table, refuse_inside
@@ -68,7 +69,7 @@ def run(args: Namespace, settings: Settings) -> Answer:
     not_read = [NotRead(each.url, each.error) for each in broken if each.error is not None]
     not_read += [NotRead(row.location, row.error) for row in rows if row.error is not None]
     not_read += [NotRead(f"{row.location}/{path}", row.sentence) for row in rows for path in row.not_read]
-    lines = _text(searched, rows, seconds)
+    lines = _text(searched, rows, seconds, settings.checkpoint_levels)
     if kept is not None:
         where = clean(kept.location)
         lines.append(say("survey.kept", n=kept.rows, place=where, format=kept.format))
@@ -137,7 +138,9 @@ def _rows(survey: Survey, keep: Keeping | None) -> list[SurveyRow]:
     return rows
 
 
-def _text(searched: Sequence[RootSearch], rows: Sequence[SurveyRow], seconds: float) -> list[str]:
+def _text(
+    searched: Sequence[RootSearch], rows: Sequence[SurveyRow], seconds: float, levels: int
+) -> list[str]:
     counted = Counter(row.status for row in rows)
     counts = [
         say_of("survey", "COUNTS", status, n=counted[status]) for status in STATUS_ORDER if counted[status]
@@ -164,6 +167,7 @@ def _text(searched: Sequence[RootSearch], rows: Sequence[SurveyRow], seconds: fl
             lines.append(say("survey.root_not_read", root=clean(found.root), error=clean(found.error, 600)))
         elif not found.is_complete:
             lines.append(say("survey.stopped", root=clean(found.root), listed=found.listed))
+        lines += [clean(sentence, 600) for sentence in left_out(found, levels)]
     read = [row.requests for row in rows]
     cost = say(
         "survey.cost",

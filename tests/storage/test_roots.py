@@ -304,6 +304,26 @@ def test_a_directory_that_cannot_be_listed_hides_no_other(s3_server: S3Server) -
     assert sorted(seen) == list(found.links)
 
 
+def test_a_directory_that_links_lead_to_again_counts_once_by_its_real_path(tree: Path) -> None:
+    (tree / "linked/z/ck/offsets").mkdir(parents=True)
+    (tree / "elsewhere/ck/offsets").mkdir(parents=True)
+    (tree / "linked/a").symlink_to(tree / "linked/z")
+    (tree / "linked/b").symlink_to(tree / "linked")
+    (tree / "linked/c").symlink_to(tree / "elsewhere")
+    (tree / "linked/d").symlink_to(tree / "elsewhere")
+    found = find_checkpoints("linked", settings(linked=str(tree / "linked")))
+    assert found.links[-1] == "linked/z/ck" and len(found.links) == 2
+    assert found.links[0] in ("linked/c/ck", "linked/d/ck") and found.is_complete
+
+
+def test_a_name_that_no_location_can_hold_is_skipped_and_deeper_directories_are_counted(tree: Path) -> None:
+    (tree / "odd/a\nb/offsets").mkdir(parents=True)
+    (tree / "odd/fine/offsets").mkdir(parents=True)
+    (tree / "odd/1/2/3/4/5/offsets").mkdir(parents=True)
+    found = find_checkpoints("odd", settings(odd=str(tree / "odd")))
+    assert (found.links, found.skipped, found.too_deep) == (("odd/fine",), ("a\nb",), 1)
+
+
 def test_a_root_that_is_a_checkpoint_itself_is_found(tree: Path) -> None:
     assert find_checkpoints("one", settings(one=str(tree / "checkpoints/orders"))).links == ("one",)
 

@@ -152,6 +152,8 @@ def test_the_verb_lists_what_fails_first_and_ends_with_1(
             "checkpoints": 2,
             "listed": 3,
             "is_complete": True,
+            "skipped": [],
+            "too_deep": 0,
             "error": None,
         }
     ]
@@ -159,6 +161,22 @@ def test_the_verb_lists_what_fails_first_and_ends_with_1(
     text = capsys.readouterr().out
     assert text.startswith(f"2 checkpoints below {two}: 1 fails and 1 resumes.")
     assert "FAIL" in text and "fails in batch 10" in text and "STATE_NOT_RESTORABLE" in text
+
+
+def test_the_verb_goes_on_past_a_name_with_a_line_break_and_says_what_lies_deeper(
+    two: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (two / "odd" / "a\nb" / "offsets").mkdir(parents=True)
+    (two / "1/2/3/4/5/offsets").mkdir(parents=True)
+    assert main(["survey", str(two), "--json"]) == 1
+    root = json.loads(capsys.readouterr().out)["roots"][0]
+    assert (root["checkpoints"], root["error"]) == (2, None)
+    assert (root["skipped"], root["too_deep"], root["is_complete"]) == (["odd/a\nb"], 1, True)
+    main(["survey", str(two)])
+    text = capsys.readouterr().out
+    assert r"1 checkpoint below" in text and r"odd/a\nb. Rename the directory" in text
+    assert "1 directory more than 4 levels below" in text and "(setting checkpoint_levels)" in text
+    assert "missing-delta-file" in text
 
 
 def test_the_verb_ends_with_0_without_a_problem_and_with_10_without_an_answer(
