@@ -42,7 +42,8 @@ def of_logs(opened: Opened, ck: Checkpoint, places: Places) -> None:
     """What the logs tell: the last committed batch, input, duration and watermark."""
     found = cached_answers.pace_of_logs(opened, ck)
     _last_committed(ck, cached_answers.timeline(opened, ck).is_copy, places.commits)
-    _figure(places.input, "input", found.input, "timeline")
+    counts_batches = found.input is not None and found.input.is_of_batches
+    _figure(places.input, "batches" if counts_batches else "input", found.input, "timeline")
     _figure(places.duration, "duration", found.duration, "timeline")
     _figure(places.watermark, "watermark", found.watermark, "watermark")
 

@@ -127,8 +127,11 @@ def window_columns(timeline: Timeline, rows: slice, found: BatchInput | None = N
 def progress(found: SourceProgress, kind: str) -> str:
     """What the progress picture shows: how much in all, who moved the most, who did not move."""
     total = found.total[found.total >= 0]
-    amount = words.amount(int(total.sum()), found.unit)
-    sentences = [say("screen_timeline.progress", source=kind, amount=amount, n=len(found.batch_ids))]
+    not_known = len(found.total) - len(total)
+    amount = words.amount(int(total.sum()), found.unit) if len(total) else words.NOT_KNOWN
+    sentences = [say("screen_timeline.progress", source=kind, amount=amount, n=len(total) or not_known)]
+    if len(total) and not_known:
+        sentences.append(say("screen_timeline.progress_not_known", n=not_known))
     if len(found.partitions) > 1:
         sums = np.where(found.advance > 0, found.advance, 0).sum(axis=0)
         names = [words.one_line(name, 60) for name in found.partitions]

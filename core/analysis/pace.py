@@ -27,11 +27,12 @@ PERIODS = ((1_000, "s"), (60_000, "min"), (3_600_000, "h"), (86_400_000, "d"))
 class Pace:
     """``value``: the figure with its unit. ``note``: what it rests on, or what stands out. ``series``: one
     number per batch or state version, the oldest first, only those that are known; empty when there is
-    nothing to draw."""
+    nothing to draw. ``is_of_batches``: it counts batches, because what they read is not counted here."""
 
     value: str
     note: str
     series: tuple[float, ...] = ()
+    is_of_batches: bool = False
 
 
 class Paces(NamedTuple):
@@ -144,8 +145,8 @@ def _batches(timeline: Timeline) -> Pace:
     gaps = gaps[gaps > 0]
     if not len(gaps):
         return Pace(words.NOT_KNOWN, say("pace.no_times"))
-    note = say("pace.of_batches", n=len(gaps))
-    return Pace(_rate(len(gaps), int(gaps.sum()), "batches"), note, _series(3_600_000 / gaps))
+    note = say("pace.files_elsewhere", n=len(gaps))
+    return Pace(_rate(len(gaps), int(gaps.sum()), "batches"), note, _series(3_600_000 / gaps), True)
 
 
 _FEW_BATCHES = 20

@@ -32,7 +32,7 @@ from core.checkpoint.sources.forms import OnePosition, compact, parse, parsed
 from core.checkpoint.sources.registry import kind_of
 from core.checkpoint.tracking import Tracking, track
 from core.checkpoint.written_by import version_key, written_by
-from core.messages import say
+from core.messages import say, words
 from core.settings import DEFAULTS, Settings
 from core.sparklogs.budget import content_within
 from core.sparklogs.evidence import NotRead, Problem, problem
@@ -530,18 +530,29 @@ class Checkpoint:
     def advance(self, batch_id: int, key: str) -> Advance | None:
         """How far the source moved in this batch; None when the batch has no offset for it.
 
-        Where the entry before it is missing from an ordinary log, the amount is that of all batches since the
-        previous present entry, and the note says so.
+        Where the entry before it is missing from an ordinary log, the amount of this batch is not known, and
+        the note says how far the source moved in all batches since the previous present entry.
         """
         start, end = self.source_texts(batch_id, key)
         if end is None:
             return None
         found = self._advance(key, None if start is None else parsed(start), parsed(end))
-        previous = self.previous_offset_id(batch_id)
-        if found is None or found.amount is None or previous in (None, batch_id - 1) or self.is_async:
+        if found is None or found.amount is None or not self.is_behind_gap(batch_id):
             return found
-        note = say("checkpoint.sum_of_batches", previous=previous, batch_id=batch_id)
-        return replace(found, note=" ".join(filter(None, (found.note, note))))
+        note = say(
+            "checkpoint.sum_of_batches",
+            previous=self.previous_offset_id(batch_id),
+            batch_id=batch_id,
+            amount=words.amount(found.amount, found.unit),
+        )
+        not_known = dict.fromkeys(found.by_partition)
+        texts = " ".join(filter(None, (found.note, note)))
+        return replace(found, amount=None, by_partition=not_known, note=texts)
+
+    def is_behind_gap(self, batch_id: int) -> bool:
+        """Whether the entry before this one is missing from an ordinary log, so that nobody knows where the
+        batch began."""
+        return self.previous_offset_id(batch_id) not in (None, batch_id - 1) and not self.is_async
 
     def _advance(self, key: str, start: object | None, end: object) -> Advance | None:
         source = self.source(key)
@@ -583,7 +594,8 @@ class Checkpoint:
         end = self._end_text(batch_id, key)
         previous = self.previous_offset_id(batch_id)
         is_known = key in self._contexts if previous is None else previous in self._offsets
-        return (self._start_text(batch_id, key) if end is not None and (may_read or is_known) else None), end
+        is_known = (may_read or is_known) and not self.is_behind_gap(batch_id)
+        return (self._start_text(batch_id, key) if end is not None and is_known else None), end
 
     # What others read of this checkpoint and keep with it
 

@@ -355,7 +355,7 @@ def _batch(
     """One batch, as parts or as dictionaries with the same names."""
     offset, commit = ck.offset(batch_id), ck.commit(batch_id)
     entry = offset if isinstance(offset, OffsetEntry) else None
-    sources = []
+    sources, is_behind_gap = [], ck.is_behind_gap(batch_id)
     for line in () if entry is None else entry.sources:
         start, end = ck.source_texts(batch_id, line.key)
         counter = counters.get(line.key)
@@ -364,7 +364,9 @@ def _batch(
                 key=line.key,
                 start=None if start is None else offset_of(start),
                 end=None if end is None else offset_of(end),
-                advance=None if counter is None or end is None else counter.between(start, end),
+                advance=None
+                if counter is None or end is None or is_behind_gap
+                else counter.between(start, end),
             )
         )
     no_data = ck.is_no_data(batch_id)

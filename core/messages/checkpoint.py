@@ -82,8 +82,8 @@ SENTENCES: dict[str, str] = {
     ),
     # How far a source moved.
     "sum_of_batches": (
-        "The offset files between batches {previous} and {batch_id} are missing: this is the sum of all"
-        " batches after {previous}."
+        "The offset files between batches {previous} and {batch_id} are missing, so what this batch read is"
+        " not known: all batches after {previous} read {amount}."
     ),
     # What the state inventory does not tell.
     "not_checked_content": "what the files contain",

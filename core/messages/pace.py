@@ -5,6 +5,7 @@ from __future__ import annotations
 SENTENCES: dict[str, str] = {
     "rate": "{amount}/{period}",
     "of_batches": "on average; newest {n:counted batch}",
+    "files_elsewhere": "on average; newest {n:counted batch}; what they read: Timeline",
     "of_some": "{note}; {sources:number} of {all:counted source}",
     "no_times": "the files give no times for it",
     "copied": "file times are those of a copy",

@@ -50,6 +50,7 @@ SENTENCES: dict[str, str] = {
 LIVE: dict[str, str] = {
     "commits": "Last committed",
     "input": "Input",
+    "batches": "Batches",
     "duration": "Batch duration",
     "state": "State",
     "watermark": "Watermark",

@@ -59,6 +59,10 @@ SENTENCES: dict[str, str] = {
         " the raw text."
     ),
     "progress": "{source}: {amount} in {n:counted batch/batches}.",
+    "progress_not_known": (
+        "{n:counted batch/batches} more {n:one is/are} not counted: where {n:one it/each} began is not in the"
+        " log."
+    ),
     "most_moved": "{partition} moved the most, {share:.0%}.",
     "silent": "Without new data: {partitions:listed 5}.",
     # one batch

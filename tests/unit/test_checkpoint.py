@@ -33,6 +33,7 @@ from tests.support.build import (
     truncate,
     write,
 )
+from ui.timeline_texts import progress
 
 # Opening
 
@@ -406,6 +407,22 @@ def test_a_file_that_vanished_after_the_listing_was_removed_not_damaged(tmp_path
 # Starts, ends and advances
 
 
+def test_what_a_batch_behind_a_gap_read_is_not_known(tmp_path: Path) -> None:
+    root = kafka_checkpoint(tmp_path, range(8))
+    remove(root, "offsets/3")
+    ck = Checkpoint.open(str(root))
+    moved = ck.advance(4, "0")
+    assert moved is not None and moved.amount is None and set(moved.by_partition.values()) == {None}
+    assert "all batches after 2 read 20 offsets" in moved.note
+    found = ck.progress("0", range(8))
+    assert found.batch_ids.tolist() == [0, 1, 2, 4, 5, 6, 7]
+    assert found.total.tolist()[3] == -1 and found.advance[3].tolist() == [-1] * len(found.partitions)
+    assert found.total.tolist()[4] == 10
+    assert ck.advance(5, "0").note == ""  # type: ignore[union-attr]
+    text = progress(found, "Kafka")
+    assert "60 offsets in 6 batches." in text and "1 batch more is not counted" in text
+
+
 def test_a_batch_starts_where_the_previous_present_entry_ends(tmp_path: Path) -> None:
     ck = Checkpoint.open(str(kafka_checkpoint(tmp_path, [0, 6, 11, 16], commits=[0, 6, 11])))
     assert ck.is_async
@@ -413,16 +430,6 @@ def test_a_batch_starts_where_the_previous_present_entry_ends(tmp_path: Path) ->
     assert ck.source_texts(11, "0") == (kafka_offset(35), kafka_offset(60))
     assert ck.advance(11, "0").amount == 50  # type: ignore[union-attr]
     assert ck.pending_batch == 16
-
-
-def test_the_advance_over_a_missing_entry_is_that_of_both_batches_and_says_so(tmp_path: Path) -> None:
-    root = kafka_checkpoint(tmp_path, range(12))
-    remove(root, "offsets/5")
-    ck = Checkpoint.open(str(root))
-    advance = ck.advance(6, "0")
-    assert advance is not None
-    assert (advance.amount, "missing" in advance.note) == (20, True)
-    assert ck.advance(7, "0").note == ""  # type: ignore[union-attr]
 
 
 def test_batch_0_starts_at_the_initial_offset_of_the_source(tmp_path: Path) -> None:

@@ -53,6 +53,7 @@ def test_the_input_of_files_is_counted_in_batches() -> None:
     ck = opened("files-stopped-cleanly")
     found = input_pace(ck, build_timeline(ck))
     assert found is not None and "batches/min" in found.value
+    assert found.is_of_batches and found.note.endswith("what they read: Timeline")
 
 
 @pytest.mark.parametrize(
