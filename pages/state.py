@@ -34,11 +34,11 @@ FINDINGS = ("STATE_SKEWED", "STATE_GROWS")
 def main() -> None:
     opened, ck = shell.checkpoint()
     if not ck.has_state:
-        cards.message(
-            "plain",
-            say("screen_state.none"),
-            say("screen_state.none_more"),
-        )
+        report = cached_answers.findings(opened, ck)
+        if not isinstance(report, str) and any(item.id == "STATE_FOLDER_MISSING" for item in report.findings):
+            cards.message("blocked", say("screen_state.gone"), say("screen_state.none_more"))
+        else:
+            cards.message("plain", say("screen_state.none"), say("screen_state.none_more"))
         return
     with st.spinner(say("screen_state.listing")):
         inventory = cached_answers.state(ck)
@@ -239,11 +239,13 @@ def grown(found: Growth) -> None:
     first, last = int(found.versions[0]), int(found.versions[-1])
     wrote = int(found.change_bytes[-1] + found.full_bytes[-1])
     usual = round(float(np.median(found.change_bytes)))
-    title: str = (
-        say("screen_state.versions", first=first, last=last, usual_bytes=usual, size_bytes=wrote)
-        if first != last
-        else say("screen_state.version", first=first, size_bytes=wrote)
-    )
+    title: str
+    if first == last:
+        title = say("screen_state.version", first=first, size_bytes=wrote)
+    elif not found.change_bytes.any():
+        title = say("screen_state.versions_full", first=first, last=last, size_bytes=wrote)
+    else:
+        title = say("screen_state.versions", first=first, last=last, usual_bytes=usual, size_bytes=wrote)
     cards.text(title, "lead")
     charts.show(state_charts.growth(found), "growth", title)
     rest = (

@@ -8,6 +8,7 @@ from core.analysis.watermark import FutureJump, WatermarkHistory, watermark_hist
 from core.checkpoint import Checkpoint
 from core.messages import say, words
 from ui import (
+    batch_details,
     cached_answers,
     cards,
     charts,
@@ -42,6 +43,8 @@ def main() -> None:
     with lead:
         cards.text(watermark_texts.headline(ck, history), "lead")
         figures(history)
+    if view.chosen is not None and timeline.row(view.chosen) is None:
+        cards.message("plain", batch_details.absent(ck, timeline, view.chosen))
     shown = finding_cards.some(opened, ck, FINDINGS)
     stalls(ck, history, shown)
     picture(history, view)
@@ -58,7 +61,7 @@ def figures(history: WatermarkHistory) -> None:
     with st.grid(4, min_column_width=165):
         moment("In force", int(history.in_force_ms[-1]), "done")
         moment("At the next start", history.restart_ms or 0, "plain")
-        cards.figure("Median lag", watermark_texts.median_lag(history), say("screen_state.lag_note"))
+        cards.figure(*watermark_texts.lag(history))
         policy = say("screen_state.policy_pinned" if history.policy else "screen_state.policy_default")
         cards.figure("Policy", history.policy or "min", policy)
 

@@ -10,21 +10,30 @@ from core.messages import say, words
 from ui import cached_answers, tables
 
 
-def median_lag(history: WatermarkHistory) -> str:
-    """The median of the lags that are known."""
-    lag = history.lag_ms[~np.isnan(history.lag_ms)]
-    return words.duration(float(np.median(lag))) if len(lag) else words.NOT_KNOWN
+def lag(history: WatermarkHistory) -> tuple[str, str, str]:
+    """Label, figure and note: the median of the lags that are known, one that a batch had. After a jump into
+    the future a median would mix two clocks, so it is that of the newest batch."""
+    known = history.lag_ms[~np.isnan(history.lag_ms)]
+    note = say("screen_state.lag_note")
+    if not len(known):
+        return "Median lag", words.NOT_KNOWN, note
+    if history.ahead_ms is not None and known[-1] < 0:
+        return "Newest lag", say("screen_state.lag_ahead", ms=-int(known[-1])), note
+    return "Median lag", words.duration(float(np.percentile(known, 50, method="lower"))), note
 
 
 def no_watermark(ck: Checkpoint, history: WatermarkHistory) -> tuple[str, str]:
     """What it means that no batch that was read has a watermark."""
-    state = say("screen_state.never_evicted" if ck.has_state else "screen_state.no_state")
+    state = say("screen_state.never_evicted" if ck.has_state else "screen_state.no_state_either")
     return say("screen_state.no_watermark", n=len(history)), f"{say('screen_state.no_lag')} {state}"
 
 
 def headline(ck: Checkpoint, history: WatermarkHistory) -> str:
-    """The conclusion; when the watermark is stuck now, since when, and which source brings nothing where the
-    logs show one."""
+    """The conclusion; when the watermark is in the future, what that means; when it is stuck now, since when,
+    and which source brings nothing where the logs show one."""
+    if history.ahead_ms is not None:
+        batch = int(history.batch_ids[-1])
+        return say("screen_state.ahead", batch=batch, ahead=history.ahead_ms)
     stuck = next((found for found in history.stalls if found.reaches_end), None)
     if stuck is None:
         return history.headline

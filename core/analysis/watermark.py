@@ -1,7 +1,8 @@
 """How the watermark moved: the value in force per batch, the one for the next, its lag behind the batch's
 clock, where it stood still.
 
-``offsets/N.batchWatermarkMs`` is used IN batch N (late rows dropped, state evicted against it);
+``offsets/N.batchWatermarkMs`` is used IN batch N: state is evicted against it. Late rows are dropped against
+that of batch N - 1 from Spark 3.4 on, unless ``allowMultiple`` of stateful operators is false.
 ``commits/N.nextBatchWatermarkMs`` is for batch N + 1 (Spark 2.4 and later; before, it is taken from the next
 offset log entry). 0 means "none yet". Values of single watermark nodes are stored nowhere, so what holds a
 watermark back is inferred from the sources that stood still.
@@ -98,6 +99,15 @@ class WatermarkHistory:
     def has_watermark(self) -> bool:
         """Whether any batch that was read knows a watermark."""
         return bool(np.any(self.in_force_ms > 0) or np.any(self.next_ms > 0))
+
+    @property
+    def ahead_ms(self) -> int | None:
+        """How far the newest watermark is ahead of the clock of the newest batch, after a jump into the
+        future; None where it is not."""
+        if self.jump is None or self.batch_time_ms[-1] <= 0:
+            return None
+        ahead = int(max(self.in_force_ms[-1], self.next_ms[-1]) - self.batch_time_ms[-1])
+        return ahead if ahead > 0 else None
 
     @property
     def rule(self) -> str:
@@ -216,7 +226,10 @@ def batch_before(ck: Checkpoint, risk_id: str) -> int | None:
 
 def held_back_by(ck: Checkpoint, history: WatermarkHistory, stall: Stall) -> Sentence:
     """What may hold the watermark back. The values of single watermarks are stored nowhere, so this is
-    inferred from the sources that did not advance."""
+    inferred from the sources that did not advance, or from a watermark ahead of the clock."""
+    clock_ms = int(history.batch_time_ms[np.searchsorted(history.batch_ids, stall.last)])
+    if history.jump is not None and 0 < clock_ms < stall.watermark_ms:
+        return say("watermark.held_back_by_future")
     if stall.idle_sources and history.source_count > 1 and history.policy != "max":
         idle = [
             say("watermark.source", key=source.key, kind=source.kind.label)

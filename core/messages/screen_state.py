@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 SENTENCES: dict[str, str] = {
-    "none": "This query keeps no state: there is no directory state/.",
-    "none_more": "Balance, growth and restorability do not apply.",
+    "none": "There is no directory state/: the query keeps no state, or state/ was deleted.",
+    "none_more": "Without it there is no balance, growth or restorability to show.",
+    "gone": "The state of this query is gone: state/ is missing, and the next start fails without it.",
     "listing": "Listing the state ...",
     "not_listed": "The state cannot be listed: {reason}",
     "no_operator": "The directory state/ exists and contains no operator.",
@@ -51,6 +52,10 @@ SENTENCES: dict[str, str] = {
         "Versions {first} to {last} are kept; each batch adds {usual_bytes:size} of changes (median), version"
         " {last} wrote {size_bytes:size}"
     ),
+    "versions_full": (
+        "Versions {first} to {last} are kept as full files, without changes; those of version {last} have"
+        " {size_bytes:size}"
+    ),
     "version": "Version {first} is kept; it wrote {size_bytes:size}",
     "unversioned": "{size_bytes:size} in files without a version (sst, log).",
     # one partition
@@ -72,10 +77,15 @@ SENTENCES: dict[str, str] = {
     ),
     "no_lag": "Lag and stalls do not apply.",
     "never_evicted": "The state is not evicted by event time as long as there is no watermark.",
-    "no_state": "The query keeps no state either.",
+    "no_state_either": "There is no directory state/ either.",
+    "ahead": (
+        "The watermark is {ahead:duration} ahead of the clock of batch {batch}: until the clock gets there,"
+        " rows with right event times may be dropped as late."
+    ),
     "stuck": "Stuck since batch {first}: {n:counted batch/batches} without a new watermark.",
     "stuck_by_source": "Stuck since batch {first}: no new data from {sources:listed}.",
     "rule_title": "How the watermark moves",
+    "lag_ahead": "{ms:duration} ahead",
     "lag_note": "batch start minus watermark",
     "policy_pinned": "pinned in the offset log",
     "policy_default": "not in the log, Spark takes min",
@@ -92,7 +102,7 @@ SENTENCES: dict[str, str] = {
     "jump": (
         "After batch {batch} the watermark was {ahead:duration} ahead of the clock of that batch,"
         " probably because rows carried event times in the future. It is stored in the logs and never"
-        " goes back, so rows with right times are dropped as late until the clock catches up."
+        " goes back, so rows with right times may be dropped as late until the clock catches up."
     ),
     "jump_proof": "inferred · {file}",
     "stall": "Stall of {n:counted batch/batches} ({first} to {last}), {data} of them with data.",

@@ -147,7 +147,7 @@ SENTENCES: dict[str, str] = {
     ),
     "at_batch": "after batch {batch:number}: {reason}",
     "version_gone": "The state after batch {batch:number} cannot be rebuilt: {reason}.",
-    "stateless": "This query keeps no state: there is no state/ with an operator.",
+    "stateless": "The query keeps no state, or it was deleted: there is no state/ with an operator.",
     "no_operator": "There is no operator {operator}. There are: {ids:listed}.",
     "no_partition": "There is no partition {partition:number}: the partitions are 0 to {last:number}.",
     "no_schemas": (

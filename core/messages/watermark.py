@@ -25,11 +25,17 @@ SENTENCES: dict[str, str] = {
     "held_back_by_data": (
         "The newest event time of the data did not grow: event times that are null, constant or old."
     ),
+    "held_back_by_future": (
+        "It is ahead of the clock: only a row whose event time is later still can move it, so rows with right"
+        " event times do not."
+    ),
     # The rule of the query.
     "rule": (
         "The watermark for batch N + 1 is the newest event time seen up to batch N, minus the delay of"
-        " withWatermark. It never goes back. Batch N + 1 drops rows that are older and evicts state that"
-        " ended before it."
+        " withWatermark. It never goes back. Batch N + 1 evicts state that ended before it. From Spark 3.4 on"
+        " late rows are judged by the watermark of the batch before: batch N + 1 drops rows older than the"
+        " watermark of batch N (older than its own, with Spark before 3.4 or"
+        " spark.sql.streaming.statefulOperator.allowMultiple = false)."
     ),
     "rule_max": "With several watermarks in the query the largest counts ({key} = max).",
     "rule_min": (

@@ -79,6 +79,23 @@ def test_of_an_empty_directory_nobody_knows_whether_the_query_keeps_state(
     assert "→ stateless" not in shown
 
 
+def test_without_a_state_directory_nobody_says_that_the_query_keeps_none(
+    open_page: OpenPage, tmp_path: Path
+) -> None:
+    for page in ("state", "watermark"):
+        shown = words_of(open_page(page, kafka_checkpoint(tmp_path / page, range(2))))
+        assert "This query keeps no state" not in shown and "There is no directory state/" in shown, page
+    shutil.copytree(SAMPLES / "missing-delta-file/checkpoint", tmp_path / "gone")
+    shutil.rmtree(tmp_path / "gone/state")
+    shown = words_of(open_page("state", tmp_path / "gone"))
+    assert "The state of this query is gone" in shown and "keeps no state" not in shown
+
+
+def test_the_watermark_page_says_that_a_batch_is_not_there(open_page: OpenPage) -> None:
+    shown = words_of(open_page("watermark", "samples/join-watermark-held-back/checkpoint", batch="7777"))
+    assert "This link asks for batch 7777. It is not written yet" in shown
+
+
 def test_a_part_of_a_checkpoint_offers_the_whole(open_page: OpenPage) -> None:
     at = open_page("overview", "samples/files-died-mid-batch/checkpoint/offsets")
     assert_no_error(at)

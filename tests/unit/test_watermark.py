@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from core.analysis.watermark import WatermarkHistory, watermark_history
+from core.analysis.watermark import WatermarkHistory, held_back_by, watermark_history
 from core.checkpoint import Checkpoint
 from tests.support.build import CONF_4_3, commit_text, copy_sample, write
 from tests.support.watermarks import CLOCK_MS, MINUTE, behind, checkpoint
+from ui.watermark_texts import headline, lag
 
 
 def history(ck: Checkpoint) -> WatermarkHistory:
@@ -97,6 +98,22 @@ def test_a_watermark_ahead_of_the_clock_is_flagged_as_inferred(tmp_path: Path) -
         "commits/1",
     )
     assert found.jump.ahead_ms == 86_400_000 - MINUTE
+
+
+def test_a_watermark_that_is_ahead_is_not_said_to_be_stuck_by_old_event_times(tmp_path: Path) -> None:
+    future = CLOCK_MS + 30 * 86_400_000
+    ck = checkpoint(tmp_path, [*behind(10, 9, 8), *[future] * 5])
+    found = history(ck)
+    (stall,) = found.stalls
+    assert stall.reaches_end and held_back_by(ck, found, stall).key == "watermark.held_back_by_future"
+    assert found.ahead_ms == future - CLOCK_MS - 7 * MINUTE
+    assert headline(ck, found).startswith("The watermark is 29 d 23 h ahead of the clock of batch 7: ")
+    assert lag(found)[:2] == ("Newest lag", "29 d 23 h ahead"), "a median would be a lag that no batch had"
+    assert "From Spark 3.4 on late rows are judged by the watermark of the batch before" in found.rule
+
+
+def test_the_median_lag_is_one_that_a_batch_had(tmp_path: Path) -> None:
+    assert lag(history(checkpoint(tmp_path, behind(10, 1))))[:2] == ("Median lag", "2 min")
 
 
 def test_a_watermark_a_second_ahead_is_no_jump(tmp_path: Path) -> None:
