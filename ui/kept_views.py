@@ -25,24 +25,41 @@ def offer(opened: Opened, ck: Checkpoint, key: str) -> None:
         return
     cards.text(say("incident_store.what"), "small")
     with st.container(horizontal=True, gap="small"):
-        st.button(say("incident_store.button"), key=key, on_click=_ask)
+        st.button(say("incident_store.button"), key=key, on_click=_ask, args=(opened, _newest_of(ck)))
         if kept_incidents.are_listed():
             st.page_link("pages/incidents.py", label=say("incident_store.to_list"), query_params={})
-    if st.session_state.pop(_ASKED, False):
+    asked = st.session_state.pop(_ASKED, None)
+    if asked is not None:
         with st.spinner(say("incident_store.working")):
-            st.session_state[_KEPT] = (opened.key, _kept(opened, ck))
-    of, kept = st.session_state.get(_KEPT, (None, None))
+            st.session_state[_KEPT] = (opened.key, _kept(opened, ck), asked[0])
+    of, kept, before = st.session_state.get(_KEPT, (None, None, None))
     if of != opened.key:
         return
     if isinstance(kept, str):
         cards.message("blocked", kept)
     elif kept is not None:
         cards.text(say("incident_store.link", moment=kept.taken.manifest.moment_ms), "small")
+        now = _newest_in(kept)
+        if now != before:
+            moment = kept.taken.manifest.moment_ms
+            cards.text(say("incident_store.read_again", moment=moment, now=now, before=before), "small")
         st.code(links.address(kept.name), language=None, wrap_lines=True)
 
 
-def _ask() -> None:
-    st.session_state[_ASKED] = True
+def _ask(opened: Opened, newest: str) -> None:
+    """The evidence is what lies there now, so the page is read again before: it shows what is kept."""
+    open_checkpoints.refresh(opened.name)
+    st.session_state[_ASKED] = (newest,)
+
+
+def _newest_of(ck: Checkpoint) -> str:
+    return str(ck.offset_ids[-1]) if ck.offset_ids else "none"
+
+
+def _newest_in(kept: Kept) -> str:
+    names = (file.info.path.removeprefix("offsets/") for file in kept.taken.manifest.files)
+    ids = [int(name) for name in names if name.isascii() and name.isdecimal()]
+    return str(max(ids)) if ids else "none"
 
 
 def _kept(opened: Opened, ck: Checkpoint) -> Kept | str:

@@ -61,6 +61,10 @@ SENTENCES: dict[str, str] = {
     ),
     "working": "Taking the evidence ...",
     "link": "This link keeps showing the evidence of {moment:moment}:",
+    "read_again": (
+        "It was read again at {moment:clock}: the newest batch is {now} there, and was {before} on this page"
+        " before."
+    ),
     "compare": "Compare with now",
     "upload": "Open an evidence file",
     "upload_help": 'A zip of "Save evidence". Only you see it, until you close this page.',

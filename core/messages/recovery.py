@@ -194,9 +194,14 @@ SENTENCES: dict[str, str] = {
     "leads_to": "{title}: {answers}",
     "advice": "{title}.",
     "advice_nothing": "Nothing has to be done before a start.",
+    "advice_nothing_else": "Nothing else has to be done before a start.",
     "may_run": (
-        "A query may be running: batch {batch} was planned {age_ms:duration} ago. Stop it before another one"
-        " is started on this checkpoint."
+        "A query may be running: batch {batch} was planned {age_ms:duration} before this was read. Stop it"
+        " before another one is started on this checkpoint."
+    ),
+    "may_have_run": (
+        "A query may have been running: batch {batch} was planned {age_ms:duration} before this evidence was"
+        " taken. Make sure that none runs before one is started on this checkpoint."
     ),
     "advice_none": "The files show no option that can be recommended; the page Recovery compares all.",
     "advice_depends": "It depends on {about}. {ways}",

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from core.analysis.findings import Finding
 from core.analysis.findings.liveness import just_planned
+from core.checkpoint import Checkpoint
 from core.messages import say, say_of
 from core.messages.recovery import GIVEN, NAMES
 from core.recovery.answers import Answers
@@ -48,10 +49,8 @@ class Advice:
         found_here = tuple(findings)
         blocking = next((item for item in found_here if item.severity == "blocks_restart"), None)
         first = blocking.action if blocking is not None and blocking.recipe is None else ""
-        planned = just_planned(context.ck)
-        running = say("recovery.may_run", batch=planned.batch_id, age_ms=planned.age_ms) if planned else ""
         is_nothing = is_start and _is_in_order(context, found_here)
-        return cls(best, deciding, first, running, is_nothing)
+        return cls(best, deciding, first, _running(context.ck), is_nothing)
 
     @property
     def sentence(self) -> str:
@@ -68,8 +67,19 @@ class Advice:
         if self.option is None:
             return say("recovery.advice_none")
         if self.is_nothing:
-            return say("recovery.advice_nothing")
+            return say("recovery.advice_nothing_else" if self.running else "recovery.advice_nothing")
         return say("recovery.advice", title=self.option.title.rstrip("."))
+
+
+def _running(ck: Checkpoint) -> str:
+    """What to do about a query that may be running, or that was when the evidence was taken; empty where
+    nothing shows one."""
+    planned = just_planned(ck, of_evidence=True)
+    if planned is None:
+        return ""
+    if ck.door.evidence is not None:
+        return say("recovery.may_have_run", batch=planned.batch_id, age_ms=planned.age_ms)
+    return say("recovery.may_run", batch=planned.batch_id, age_ms=planned.age_ms)
 
 
 def _is_in_order(context: RecoveryContext, findings: Sequence[Finding]) -> bool:

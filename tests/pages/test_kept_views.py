@@ -81,6 +81,24 @@ def test_overview_keeps_the_view_too(open_page: OpenPage, prod: Path, tmp_path: 
     assert [f"evidence:{file.stem}" for file in (tmp_path / "store").iterdir()] == [link["ck"]]
 
 
+def test_what_is_kept_is_what_the_page_shows_then_and_the_difference_is_said(
+    open_page: OpenPage, prod: Path
+) -> None:
+    at = open_page("overview", "prod/orders")
+    newest = max(int(file.name) for file in (prod / "offsets").iterdir() if file.name.isdecimal())
+    for log in ("offsets", "commits"):
+        shutil.copy(prod / log / str(newest), prod / log / str(newest + 1))
+    link = kept_link(at, "keep-here")
+    shown = words_of(at)
+    assert f"the newest batch is {newest + 1} there, and was {newest} on this page before." in shown
+    assert f"Last committed\nbatch {newest + 1}" in shown
+    assert f"Last committed\nbatch {newest + 1}" in words_of(open_page("overview", **link))
+    assert (
+        "on this page before"
+        not in (kept_link(again := open_page("overview", "prod/orders")), words_of(again))[1]
+    )
+
+
 def test_without_a_store_nothing_is_offered_and_a_link_says_so(
     open_page: OpenPage, settings: pytest.MonkeyPatch
 ) -> None:

@@ -164,7 +164,11 @@ def test_a_batch_that_was_planned_moments_ago_may_be_running(
     shown = to_chat(report(judge(ck)))
     assert ("What to do: A query may be running" in shown) is is_recent
     sent = take(Door.open(str(tmp_path / "ck")), tmp_path / "sent.zip").path
-    assert just_planned(Checkpoint.open(str(sent))) is None
+    kept = Checkpoint.open(str(sent))
+    assert just_planned(kept) is None
+    then = judge(kept).advice(Answers())
+    assert ("A query may have been running: batch 7 was planned" in then.sentence) is is_recent
+    assert "Nothing has to be done" not in then.sentence or not is_recent
 
 
 def test_nothing_planned_runs_as_far_as_anybody_knows(tmp_path: Path) -> None:

@@ -54,12 +54,13 @@ class JustPlanned:
     age_ms: int
 
 
-def just_planned(ck: Checkpoint) -> JustPlanned | None:
+def just_planned(ck: Checkpoint, *, of_evidence: bool = False) -> JustPlanned | None:
     """The newest batch where it was planned moments ago, by the time in its offset file: a query may be
-    running. None where it was not, and for evidence. What was planned long ago does not prove that none
-    runs."""
+    running. None where it was not, and for evidence, unless ``of_evidence`` asks how it was at its moment.
+    What was planned long ago does not prove that none runs."""
     newest = ck.offset_ids[-1:]
-    entry = ck.offset(newest[0]) if newest and ck.door.evidence is None else None
+    is_asked = of_evidence or ck.door.evidence is None
+    entry = ck.offset(newest[0]) if newest and is_asked else None
     if not isinstance(entry, OffsetEntry) or not entry.timestamp_ms:
         return None
     age_ms = ck.read_at_ms - entry.timestamp_ms
