@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import time
 from dataclasses import dataclass
+from pathlib import Path
 
 import streamlit as st
 
@@ -19,9 +20,9 @@ from core.checkpoint.lost import lost_checkpoint
 from core.errors import InvalidSettingError, LocationNotFound, NotACheckpoint, StorageError, UsageError
 from core.messages import say
 from core.settings import get_settings
-from core.storage import incident_store
+from core.storage import Location, incident_store
 from core.storage.location import title_of
-from core.storage.roots import link_for, locate, require_roots
+from core.storage.roots import ROOTS, link_for, locate, require_roots
 from ui import collector, readings, uploads
 from ui.readings import Reading
 
@@ -175,10 +176,24 @@ def _read(key: Reading) -> Checkpoint:
     if before is not None:
         ck = before[1].refresh()
     else:
-        place = uploads.location(name) if uploads.is_name(name) else locate(name, get_settings())
+        place = uploads.location(name) if uploads.is_name(name) else _located(name)
         ck = Checkpoint.open(place, get_settings())
     _keep(name, token, ck)
     return ck
+
+
+def _located(name: str) -> Location:
+    """The location of a name. Raises :class:`StorageError` for a relative path that lies nowhere here: it is
+    the link of a server with other roots, more likely than a checkpoint that is gone."""
+    place = locate(name, get_settings())
+    first = name.strip().partition("/")[0]
+    is_relative = place.is_local and name.strip() != first and re.fullmatch(r"[\w-][^:]*", first) is not None
+    if is_relative and first not in get_settings().roots and not Path(first).exists():
+        have = ", ".join(get_settings().roots) or "none"
+        raise StorageError(
+            say("screens.no_root", name=first, path=place.url, roots=have, setting=ROOTS), name
+        )
+    return place
 
 
 def _keep(name: str, token: int, ck: Checkpoint) -> None:

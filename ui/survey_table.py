@@ -227,7 +227,7 @@ def _instead_of_a_finding(row: SurveyRow, is_read: bool) -> str:
     """The error, or that nothing was found in the few batches that a survey reads."""
     if row.error:
         return words.one_line(row.error, 200)
-    return say("survey.none_so_far") if is_read else ""
+    return row.no_finding if is_read else ""
 
 
 def _batch(batch_id: int | None, is_read: bool) -> str:

@@ -93,6 +93,7 @@ class SurveyRow:
     ``read_at_ms``. ``batches_per_hour`` and ``median_duration_ms`` are those of the newest 50 batches,
     ``watermark_lag_ms`` and ``watermark_stalled_batches`` those of the batches that were read, None
     when the newest is none of these, or a batch that was not read may end a stall.
+    ``read_batches``: so many of the newest were read for the findings, 0 where that is not known.
     ``operators``: how many are stateful; ``operator_state``: each of them, empty when the state was not
     listed. ``batches``: the times of the newest batches, for a history; of all that the listing shows.
     ``state_skew``: how many times the median the largest partition of a store has, of the most uneven store.
@@ -131,6 +132,7 @@ class SurveyRow:
     files_per_batch: float | None = None
     findings: Mapping[str, int] = field(default_factory=dict)
     worst_finding: str | None = None
+    read_batches: int = 0
     not_read: tuple[str, ...] = ()
     error: str | None = None
     batches: BatchTimes = field(default_factory=no_batches)
@@ -145,6 +147,13 @@ class SurveyRow:
         if self.next_batch is not None and self.status == "reruns":
             return say("survey.reruns_batch", batch=self.next_batch)
         return say_of("survey", "STATUS_WORDS", self.status)
+
+    @property
+    def no_finding(self) -> Sentence:
+        """That nothing was found, and in what: a stall shows in more batches than a survey reads."""
+        if not self.read_batches:
+            return say("survey.none_in_newest")
+        return say("survey.none_in", n=self.read_batches)
 
     @property
     def has_problems(self) -> bool:
@@ -236,6 +245,7 @@ def _looked_into(place: Location, settings: Settings, level: Level) -> SurveyRow
         sources=tuple(source.kind.name for source in ck.sources),
         written_by=ck.written_by.at_least,
         not_read=tuple(item.path for item in judgement.not_read),
+        read_batches=min(newest, len(ck.offset_ids)),
     )
     row = _with_findings(_with_watermark(_with_times(row, build_timeline(ck)), ck), report)
     return replace(_with_sizes(row, ck, judgement.size, level), requests=door.requests)

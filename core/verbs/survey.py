@@ -198,7 +198,7 @@ def _cells(row: SurveyRow, with_root: bool) -> tuple[str, ...]:
         "-" if lag_ms is None else words.duration(lag_ms),
         words.size(row.state_bytes) if row.state_bytes else "-",
         "-" if skew is None else f"{skew:,.1f} x",
-        row.worst_finding or ("-" if row.error else say("survey.none_so_far")),
+        row.worst_finding or ("-" if row.error else row.no_finding),
     )
 
 

@@ -105,7 +105,9 @@ def test_a_part_of_a_checkpoint_offers_the_whole(open_page: OpenPage) -> None:
 
 
 def test_a_root_that_does_not_exist_is_a_place_on_this_machine(open_page: OpenPage) -> None:
-    assert "Nothing found" in sentence_of(open_page, "prod/orders")
+    found = sentence_of(open_page, "prod/orders")
+    assert "Nothing found" in found and 'this server has no root "prod" (it has: samples)' in found
+    assert "is gone" not in words_of(open_page("recovery", "prod/orders")), "nobody looked where it lies"
 
 
 @pytest.mark.parametrize("path", ["samples/../../etc", "samples/./x", "samples/a/../../../b"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -70,7 +71,8 @@ def test_the_text_says_where_the_rows_are(
 def test_a_table_gives_back_the_rows_it_was_made_of() -> None:
     rows = list(survey_places(search_root(str(SAMPLES), DEFAULTS).places, DEFAULTS))
     table = kept_table(Table.from_batches([survey_table(rows)]), 1_700_000_000_123, "parquet")
-    assert survey_rows_of(table.drop_columns(["surveyed_at"])) == rows
+    without = [replace(row, read_batches=0) for row in rows]  # a table does not have it
+    assert survey_rows_of(table.drop_columns(["surveyed_at"])) == without
     assert {value.as_py().timestamp() for value in table.column("surveyed_at")} == {1_700_000_000.123}
 
 
