@@ -124,6 +124,16 @@ TEXTS: dict[str, ErrorText] = {
         ),
         unseen=_STORE,
     ),
+    "STORAGE_NO_DIRECTORY": ErrorText(
+        "A directory could not be made: the checkpoint's own, or one of the sink (_spark_metadata).",
+        (
+            "The user of the query may not write there, or the path does not exist on this machine.",
+            "A file has the name of the directory.",
+            "The file system is read-only or full.",
+        ),
+        action="Make the place writable, or correct the path, and restart the query.",
+        unseen=_STORE,
+    ),
     "STORAGE_CREDENTIALS": ErrorText(
         "There are no credentials for the store, or they are not valid any more.",
         (

@@ -406,6 +406,7 @@ TEXTS: dict[str, ErrorText] = {
             "The type of a source was changed (files instead of rate, Kafka instead of files).",
             "Two sources were swapped.",
             "A source was added in front.",
+            "The line of the source in the offset file was damaged or edited.",
         ),
         action=(
             "Put the sources back into the order and the kinds that the checkpoint has, or start the query"

@@ -11,7 +11,7 @@ SENTENCES: dict[str, str] = {
     "paste_cause": (
         "The text ends before the cause: paste it to the last 'Caused by'. If it was the function: {action}"
     ),
-    "wrapped": "{means}. It was {cause}",
+    "wrapped": "{means} It was {cause}",
     "cause": "The text names this cause: {message}",
     "deeper_cause": "The innermost cause in the text: {message}",
     # whose error it is

@@ -118,6 +118,24 @@ def test_an_error_over_a_wrapper_is_told_in_the_sentence() -> None:
     assert answer.unseen
 
 
+def test_a_cause_in_the_sentence_follows_one_full_stop() -> None:
+    assert ".. " not in explain(text_of("foreach_batch_user")).sentence
+
+
+def test_the_option_is_that_of_the_words_and_a_source_offset_is_found(tmp_path: Path) -> None:
+    """Both fail with the words of a log file that is no JSON."""
+    files = copy_sample("files-stopped-cleanly", tmp_path / "log")
+    (files / "sources/0/12").write_bytes((files / "sources/0/12").read_bytes()[:8])
+    answer = explained(files, text_of("offset_cut", files))
+    assert answer.finding == "SOURCE_LOG_UNREADABLE" and answer.recipe == "restore_backup"
+    offset = copy_sample("files-stopped-cleanly", tmp_path / "offset")
+    remove(offset, "commits/13")
+    path = offset / "offsets/13"
+    path.write_text(path.read_text().replace("logOffset", "logOffsez"))
+    answer = explained(offset, text_of("offset_cut", offset))
+    assert (answer.shown, answer.finding, answer.recipe) == ("yes", "SOURCE_OFFSET_UNREADABLE", "rewind")
+
+
 def test_a_text_over_the_limit_says_that_its_middle_was_left_out() -> None:
     assert explain(text_of("delta_missing") + "x\n" * 500_000).is_cut
 

@@ -165,6 +165,8 @@ WORDINGS = {
         "STORAGE_ACCESS_DENIED"
     ),
     "java.io.IOException: No space left on device": "STORAGE_FULL",
+    "java.io.IOException: mkdir of file:/proc/x/_spark_metadata failed": "STORAGE_NO_DIRECTORY",
+    "java.io.IOException: Mkdirs failed to create file:/data/ck (exists=false)": "STORAGE_NO_DIRECTORY",
     "Job aborted due to stage failure: ExecutorLostFailure (executor 3 exited)": "EXECUTOR_LOST",
 }
 
@@ -316,6 +318,29 @@ def test_a_line_of_a_json_log_with_escaped_breaks_is_read() -> None:
 def test_colours_of_a_terminal_and_windows_line_ends_do_not_hide_an_error() -> None:
     text = text_of("delta_missing").replace("\n", "\r\n").replace("[CANNOT", "\x1b[31m[CANNOT")
     assert telling(text).name == f"{STATE}.CANNOT_READ_DELTA_FILE_NOT_EXISTS"
+
+
+@pytest.mark.parametrize(
+    "aftermath",
+    [
+        "org.apache.spark.SparkException: [CANNOT_WRITE_STATE_STORE.CANNOT_COMMIT] Error writing state store"
+        " files for provider RocksDBStateStore. Cannot perform commit during state checkpoint. SQLSTATE: 58030\n"
+        "\tat a.B.c(B.scala:1)\nCaused by: java.io.InterruptedIOException: java.lang.InterruptedException\n",
+        "org.apache.spark.SparkException: [TASK_WRITE_FAILED] Task failed while writing rows to file:/out."
+        " SQLSTATE: 58030\n\tat a.B.c(B.scala:1)\nCaused by: org.apache.spark.executor.CommitDeniedException:"
+        " attempt_1: Not committed because the driver did not authorize commit\n",
+    ],
+)
+def test_what_was_interrupted_because_another_task_failed_is_not_the_error(aftermath: str) -> None:
+    """In a log it stands behind the cause, with more "Caused by" before it."""
+    first = (
+        "26/11/28 13:18:54 ERROR Executor: Exception in task 0.0 in stage 164.0 (TID 266)\n"
+        "org.apache.spark.SparkException: [CANNOT_LOAD_STATE_STORE.UNCATEGORIZED] An error occurred during"
+        " loading state.  SQLSTATE: 58030\n\tat a.B.c(B.scala:1)\nCaused by: java.io.EOFException\n"
+        "\tat a.B.c(B.scala:1)\n26/11/28 13:18:55 ERROR Utils: Aborting task\n"
+    )
+    assert recognise(read_pasted(first + aftermath))[0].name == f"{STATE}.UNCATEGORIZED"
+    assert recognise(read_pasted(aftermath))[0].name != f"{STATE}.UNCATEGORIZED", "alone it is the error"
 
 
 def test_a_message_that_was_wrapped_by_the_terminal_is_read() -> None:

@@ -20,6 +20,7 @@ from core.analysis.errors.model import (
     Recognised,
     Shown,
     Statement,
+    options_of,
 )
 from core.analysis.errors.pasted_text import Pasted, read_pasted
 from core.analysis.errors.recognise import recognise, unknown_cause
@@ -109,8 +110,8 @@ def _made_precise(meaning: Meaning, look: Looking) -> Meaning:
     if look.finding is None or look.finding == meaning.finding or look.finding not in FINDINGS:
         return meaning
     options = next(
-        (other.options for other in HANDLED.values() if other.finding == look.finding), meaning.options
-    )
+        (other.options for other in HANDLED.values() if other.finding == look.finding), None
+    ) or options_of(look.finding, meaning.options)
     return replace(meaning, finding=look.finding, action=action_of_finding(look.finding), options=options)
 
 

@@ -373,6 +373,7 @@ PLAIN: tuple[Known, ...] = (
         ),
         ("AccessDeniedException", "AccessControlException"),
     ),
+    Known("STORAGE_NO_DIRECTORY", ("mkdir of <path> failed", "Mkdirs failed to create <path>")),
     Known(
         "STORAGE_CREDENTIALS",
         (

@@ -57,9 +57,15 @@ def _schema_elsewhere(look: Looking, answer: Forecast) -> Risk | None:
     return answer.risk("STATE_SCHEMA_ELSEWHERE")
 
 
+_JSON_OF_A_SOURCE = ("SOURCE_OFFSET_UNREADABLE", "SOURCE_LOG_UNREADABLE")
+"""What fails with the same words as a log file that is no JSON."""
+
+
 def is_same(look: Looking, answer: Forecast) -> bool:
     """Whether the forecast's error is the one that was pasted: the same finding, condition or words."""
     if answer.reason is not None and answer.reason == look.meaning.finding:
+        return True
+    if look.main.name == "LOG_FILE_NOT_JSON" and answer.reason in _JSON_OF_A_SOURCE:
         return True
     if answer.error is None:
         return False
@@ -104,4 +110,11 @@ def look_up(look: Looking) -> list[Statement]:
         except StorageError as error:
             what = say_of("errors_lookup", "TOPICS", name)
             look.not_checked.append(say("errors_lookup.not_checked", what=what, why=str(error)))
+    if look.finding is not None and any(statement.shows_fault for statement in found):
+        # by names and sizes alone the state would load: not beside a start that fails on it
+        found = [each for each in found if _key(each) != "errors_lookup.state_loadable"]
     return list({statement.sentence: statement for statement in found}.values())
+
+
+def _key(statement: Statement) -> str | None:
+    return getattr(statement.sentence, "key", None)

@@ -86,6 +86,7 @@ FILES: Mapping[str, Meaning] = meanings(
             ),
         ),
         "STORAGE_ACCESS_DENIED": _PENDING,
+        "STORAGE_NO_DIRECTORY": _PENDING,
         "STORAGE_CREDENTIALS": _PENDING,
         "STORAGE_NO_BUCKET": Kind(options=_RESTART),
         "STORAGE_SLOW_DOWN": Kind(

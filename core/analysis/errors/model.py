@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal
 
-from core.analysis.findings.ways import Decision, Recipe, decision_of
+from core.analysis.findings.ways import WAYS, Decision, Recipe, decision_of
 from core.messages.error_text import ErrorText
 from core.sparklogs.evidence import Certainty, Evidence
 
@@ -187,4 +187,13 @@ _RECIPES: Mapping[RecoveryOption, Recipe] = {
     "backup_and_backfill": "backup_and_backfill",
     "full_refresh": "full_refresh",
 }
+
+
+def options_of(finding: str, otherwise: tuple[RecoveryOption, ...]) -> tuple[RecoveryOption, ...]:
+    """The recovery option that the action of a finding speaks of, so that both say the same."""
+    recipe = WAYS[finding].recipe if finding in WAYS else None
+    found = next((option for option, each in _RECIPES.items() if each == recipe), None)
+    return otherwise if found is None else (found,)
+
+
 _DECISIONS: Mapping[RecoveryOption, Decision] = {"change_query": "query", "repartition": "spark"}

@@ -39,7 +39,17 @@ _CLASS_ENDS = (
     ),
     *("NotFound", "NotSupported", "Unavailable", "Exceeded", "Metadata", "NullValue", "OutOfRange"),
 )
-_CAUSED = re.compile(r"Caused by: ")
+CAUSED_BY = "Caused by: "
+_CAUSED = re.compile(CAUSED_BY)
+_ENDED_BY_OTHERS = frozenset(
+    (
+        "InterruptedException",
+        "InterruptedIOException",
+        "ClosedByInterruptException",
+        "CommitDeniedException",
+        "TaskKilledException",
+    )
+)
 _BETWEEN = re.compile(
     r"\.(?:java|scala):\d|\(Native Method\)|File \"|terminated with exception: |Return Message: "
 )
@@ -113,6 +123,18 @@ class Pasted:
         if len(between) > LONGEST_MESSAGE or _BETWEEN.search(between):
             return None
         return head.name
+
+    def is_aftermath(self, offset: int) -> bool:
+        """Whether the error at an offset was caused by an interruption or a commit that was denied:
+        its task was ended because another one had failed."""
+        end = None
+        for head in self.heads[bisect_right(self._head_starts, offset) :]:
+            if not self.flat.endswith(CAUSED_BY, 0, head.start) and head.start != end:
+                return False
+            if head.name in _ENDED_BY_OTHERS:
+                return True
+            end = head.message_start
+        return False
 
     @cached_property
     def query_ids(self) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 Three ways: a condition's name in brackets, the words of a condition's message (older versions, wrappers and
 Kafka's connector leave the name out), and the table of errors that have no condition. What is more telling
-wins; of two alike the deeper cause.
+wins; of two alike the deeper cause. What was only interrupted, because another task had failed, comes last.
 """
 
 from __future__ import annotations
@@ -68,6 +68,7 @@ class _Found:
     def __init__(self, text: Pasted) -> None:
         self.text = text
         self.all: list[Recognised] = []
+        self.causes: set[str] = set()  # names of errors that are not only the aftermath of another one
 
     def add(
         self,
@@ -80,6 +81,8 @@ class _Found:
         tagged: bool = False,
         error_class: str | None = None,
     ) -> None:
+        if not self.text.is_aftermath(start):
+            self.causes.add(name)
         self.all.append(
             Recognised(
                 name=name,
@@ -111,9 +114,16 @@ def recognise(text: Pasted, catalogue: Catalogue | None = None) -> tuple[Recogni
         if before is None or _fullness(before) < _fullness(item):
             best[item.name] = item
     parents = {name.split(".")[0] for name in best if "." in name}  # "A" says nothing more beside "A.B"
+    is_told = any(item.weight > WRAPPER and item.name in found.causes for item in best.values())
     ranked = sorted(
         (item for item in best.values() if item.name not in parents),
-        key=lambda item: (-item.weight, not item.tagged, -item.depth, item.line),
+        key=lambda item: (
+            is_told and item.name not in found.causes,
+            -item.weight,
+            not item.tagged,
+            -item.depth,
+            item.line,
+        ),
     )
     return tuple(ranked[:MOST])
 
