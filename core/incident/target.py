@@ -11,12 +11,14 @@ from core.messages import say
 from core.storage import Door
 
 
-def target_of(text: str, door: Door, ending: str = ".zip", *, may_overwrite: bool) -> Path:
-    """The file to write. Raises :class:`UsageError` when nothing about this location must be written
-    there."""
+def target_of(
+    text: str, door: Door, ending: str = ".zip", *, may_overwrite: bool, endings: str | None = None
+) -> Path:
+    """The file to write. ``endings``: those that are said, where there is a choice. Raises
+    :class:`UsageError` when nothing about this location must be written there."""
     path = Path(text).expanduser().absolute()
     if "://" in text or path.suffix != ending or path.is_dir():
-        raise UsageError(say("evidence.to_ending", ending=ending, path=text))
+        raise UsageError(say("evidence.to_ending", ending=endings or ending, path=text))
     inside = Path(door.location.path).resolve() if door.location.is_local else None
     if inside is not None and path.resolve().is_relative_to(inside):
         raise UsageError(say("evidence.to_inside", path=text))

@@ -101,6 +101,7 @@ SENTENCES: dict[str, str] = {
         "rows: {append} in a sink that appends, {overwrite} in one that overwrites by batch ID, {skip} in one"
         " that skips batch IDs it has seen"
     ),
+    "rows_none": "rows: none reaches the sink, whatever its kind",
     "effect_possible": "possible {effect}",
     "rules": "rules of Spark {spark}: {why}",
     "steps": "Steps of the start",

@@ -68,6 +68,10 @@ def rehearse(
     ended), StorageError.
     """
     began = time.monotonic()
+    files = {OLD: question.against, NEW: question.query_file}
+    asked = {name: path for name, path in files.items() if path is not None}
+    for path in asked.values():
+        check_query_file(path, may_write=question.own_code)
     tell = on_progress or (lambda what, done, known: None)
     connectors = connectors or ConnectorAnswers()
     context = read_recovery_context(ck, question.answers, connectors)
@@ -75,10 +79,6 @@ def rehearse(
     mode = context.answers.get("output_mode") or only_mode(context)
     if mode is None:
         raise UsageError(say("rehearse.needs", answers=["output_mode"]))
-    files = {OLD: question.against, NEW: question.query_file}
-    asked = {name: path for name, path in files.items() if path is not None}
-    for path in asked.values():
-        check_query_file(path, may_write=question.own_code)
     with _place(ck, question) as (root, removed):
         seen = _surroundings(context, readers)
         copies = {name: root / name / "checkpoint" for name in asked}

@@ -71,7 +71,8 @@ def _text(answer: Forecast, impacts: Sequence[DeletionImpact]) -> list[str]:
     if answer.then:
         lines.append(f"  {say('cli.then', sentence=clean(answer.then, 1000))}")
     effects = {kind: _effect(answer.data, kind) for kind in SINK_KINDS}
-    lines.append("  " + say("cli.rows", **effects))
+    gets_none = answer.outcome == "fail" and answer.data.is_exact
+    lines.append("  " + (say("cli.rows_none") if gets_none else say("cli.rows", **effects)))
     lines.append(f"  {say('cli.rules', spark=answer.spark, why=clean(answer.spark_why, 600))}")
     lines += ["", say("cli.steps")]
     lines += [_step(step) for step in answer.steps]

@@ -57,7 +57,14 @@ def run(args: Namespace, settings: Settings) -> Answer:
     ck = Checkpoint.open(args.location, settings)
     target = None
     if args.to is not None:
-        target = target_of(args.to, ck.door, ending, may_overwrite=args.overwrite)
+        endings = " or ".join(dict.fromkeys(each for each, _ in FORMATS.values()))
+        target = target_of(
+            args.to,
+            ck.door,
+            ending,
+            may_overwrite=args.overwrite,
+            endings=endings if args.format is None else None,
+        )
     require_sources(query, ck)
     beside = _with_evidence(args, ck, settings)
     judgement = judge(ck, connectors_of(ck, args, query.topics), level=level, spark=args.spark, query=query)

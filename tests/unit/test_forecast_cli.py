@@ -78,6 +78,18 @@ def test_a_start_that_fails_exits_with_1_and_names_the_error(run: Run, tmp_path:
     assert [step["ok"] for step in answer["steps"]][:2] == [False, None]
 
 
+def test_of_a_start_that_fails_no_row_reaches_the_sink(run: Run, tmp_path: Path) -> None:
+    remove(files_checkpoint(tmp_path), "metadata")
+    out = run("forecast", tmp_path)[1]
+    assert "  rows: none reaches the sink, whatever its kind" in out.splitlines() and "exact in" not in out
+
+
+def test_rehearse_looks_at_the_query_file_first(run: Run, tmp_path: Path) -> None:
+    place = SAMPLES / "files-stopped-cleanly" / "checkpoint"  # whose source needs --set source.0.schema
+    status, _, err = run("rehearse", place, "--query", tmp_path / "nope.py")
+    assert status != 0 and "nope.py cannot be read" in err and "schema" not in err
+
+
 def test_a_data_risk_exits_with_1(run: Run) -> None:
     status, answer = document(run, "forecast", SAMPLES / "hand-made-rewind" / "checkpoint")
     assert status == 1 and answer["outcome"] == "resume" and answer["risks"][0]["id"] == "SOURCE_LOG_AHEAD"

@@ -269,6 +269,8 @@ def test_the_verb_writes_a_file_and_never_into_the_checkpoint(
     assert run(capsys, "report", str(root), "--to", str(file))[0] == 2  # it exists
     assert run(capsys, "report", str(root), "--to", str(file), "--overwrite")[0] == 1
     assert run(capsys, "report", str(root), "--to", str(root / "r.md"))[0] == 2
+    assert main(["report", str(root), "--to", str(tmp_path / "r.txt")]) == 2
+    assert "ends in .md or .html, not" in capsys.readouterr().err
     assert run(capsys, "report", str(root), "--format", "html", "--to", str(tmp_path / "r.md"))[0] == 2
     assert run(capsys, "report", str(root), "--link", "javascript:alert(1)")[0] == 2
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(
