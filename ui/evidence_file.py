@@ -42,5 +42,7 @@ def _taken(judgement: Judgement | None) -> bytes:
     if judgement is None:
         raise CheckpointExplorerError(say("evidence.put_away"))
     with tempfile.TemporaryDirectory() as folder:
-        answers = recorded_answers(judgement)
+        # the files are those of now, so the answers have to be, too
+        now = Judgement(judgement.ck.refresh(), judgement.connectors, judgement.question)
+        answers = recorded_answers(now)
         return take(judgement.ck.door, Path(folder) / "evidence.zip", answers=answers).path.read_bytes()

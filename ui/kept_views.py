@@ -48,7 +48,7 @@ def offer(opened: Opened, ck: Checkpoint, key: str) -> None:
 
 def _ask(opened: Opened, newest: str) -> None:
     """The evidence is what lies there now, so the page is read again before: it shows what is kept."""
-    open_checkpoints.refresh(opened.name)
+    open_checkpoints.refresh(opened.name, everything=True)
     st.session_state[_ASKED] = (newest,)
 
 

@@ -8,18 +8,20 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
+from zipfile import ZipFile
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.checkpoint import Checkpoint
 from core.incident import take
+from core.judgement import judge
 from core.settings import PREFIX, get_settings
 from core.storage import Door
 from tests.pages.conftest import PAGES, OpenPage, assert_no_error, elements, words_of
 from tests.support.build import SAMPLES, copy_sample
 from tests.unit.test_evidence import crafted, rebuilt
-from ui import kept_incidents, open_checkpoints, uploads
+from ui import evidence_file, kept_incidents, open_checkpoints, uploads
 
 HOT = "windowed-aggregation-hot-partition"
 
@@ -97,6 +99,24 @@ def test_what_is_kept_is_what_the_page_shows_then_and_the_difference_is_said(
         "on this page before"
         not in (kept_link(again := open_page("overview", "prod/orders")), words_of(again))[1]
     )
+
+
+def test_evidence_holds_the_answers_of_its_own_files(open_page: OpenPage, prod: Path) -> None:
+    """Removed after the page was read: the list of incidents said "resumes", what the link opened failed."""
+    judged = judge(Checkpoint.open(str(prod)))
+    assert judged.forecast.outcome == "resume"
+    at = open_page("overview", "prod/orders")
+    for file in (prod / "state/0").glob("[0-9]*/*.*"):
+        file.unlink()
+    sent = prod.parent / "sent.zip"
+    sent.write_bytes(evidence_file._taken(judged))
+    with ZipFile(sent) as packed:
+        (name,) = [each for each in packed.namelist() if each.endswith("forecast.json")]
+        assert json.loads(packed.read(name))["outcome"] == "fail"
+    link = kept_link(at, "keep-here")
+    assert "fails" in words_of(open_page("overview", **link))
+    rows = open_page("incidents").dataframe[0].value.to_dict("records")
+    assert "fails" in rows[0]["next start"]
 
 
 def test_without_a_store_nothing_is_offered_and_a_link_says_so(
