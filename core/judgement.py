@@ -123,6 +123,12 @@ class Judgement:
         return self._reading(self.question.query).forecast
 
     @property
+    def rests_on(self) -> Checkpoint:
+        """The reading that the forecast is about: a later one where something looked wrong and was looked at
+        again. Raises UnsupportedSparkError and StorageError."""
+        return self._reading(self.question.query).checkpoint
+
+    @property
     def findings(self) -> FindingsReport:
         """What is wrong with the checkpoint. Raises UnsupportedSparkError and StorageError."""
         return self._once("findings", self._findings)

@@ -324,6 +324,21 @@ def in_header(opened: Opened, is_shown_below: bool) -> None:
     cards.text(f"{cards.MARKS[tone_of(found)]} {shown}", "verdict")
 
 
+def judged_later(opened: Opened) -> None:
+    """That the forecast is of a later reading than the page: what looks wrong is looked at twice, and a query
+    that runs has written in between."""
+    if opened.ck is None:
+        return
+    try:
+        later = judgement(opened, opened.ck).rests_on
+    except (StorageError, UsageError):
+        return
+    if later.offset_ids[-1:] == opened.ck.offset_ids[-1:] or not later.offset_ids:
+        return
+    moment, batch = later.read_at_ms, later.offset_ids[-1]
+    cards.text(say("screens.judged_later", moment=moment, batch=batch), "small")
+
+
 def line(opened: Opened) -> None:
     """The forecast in a box with certainty and proof, where it is more than one line in the header says: a
     start that fails, repeats or risks data, or is not known."""

@@ -176,6 +176,9 @@ def _main() -> None:
         if opened is not None and opened.ck is not None and page.title not in WITHOUT_LINE:
             with above, st.spinner(say("screen_start.working")):
                 _last_resort(cached_answers.line, opened)
+        if opened is not None and opened.ck is not None and page.title not in (LIST, INCIDENTS):
+            with above:
+                _last_resort(cached_answers.judged_later, opened)
         if opened is not None and opened.ck is not None and page.title != LIST:
             with verdict:
                 is_shown_below = page.title in WITHOUT_LINE

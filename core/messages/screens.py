@@ -53,6 +53,10 @@ SENTENCES: dict[str, str] = {
     "since_committed": "batch {batch} was committed since",
     "since_removed": "the log entry of batch {batch} was removed since",
     "since_unknown": "could not look for newer batches: {reason}",
+    "judged_later": (
+        "The next start was looked at again at {moment:clock}, when batch {batch} was there; the rest of this"
+        " page is older."
+    ),
     "no_root": (
         'Nothing found at {path}, and this server has no root "{name}" (it has: {roots}). A link of another'
         " server opens there, or here once {setting} has that root."

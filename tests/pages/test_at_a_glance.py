@@ -17,7 +17,7 @@ from core.incident import report, to_chat
 from core.judgement import judge
 from core.messages import say
 from tests.pages.conftest import OpenPage, assert_no_error, charts_of, words_of
-from tests.support.build import SAMPLES, commit_text, copy_sample, write
+from tests.support.build import SAMPLES, commit_text, copy_sample, kafka_checkpoint, write
 from tests.support.forecasting import files_checkpoint
 from ui import timeline_charts
 
@@ -212,6 +212,26 @@ def test_the_impact_follows_the_sink_that_was_answered(open_page: OpenPage) -> N
     assert "A file sink skips new batches instead." in open_ and "A file sink skips" not in delta
     assert "batches 0 to 13 are skipped" in file_ and "repeats nothing, loses nothing" not in file_
     assert "unless the sink" not in delta and "repeats nothing, loses nothing" in delta
+
+
+def test_a_page_says_when_the_next_start_is_of_a_later_reading(
+    open_page: OpenPage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What looks wrong is looked at twice, and a query that runs writes in between."""
+    root = kafka_checkpoint(tmp_path / "ck", range(8))
+    (root / "metadata").unlink()
+    refresh = Checkpoint.refresh
+
+    def written_meanwhile(ck: Checkpoint) -> Checkpoint:
+        kafka_checkpoint(root, range(9))
+        (root / "metadata").unlink()
+        return refresh(ck)
+
+    monkeypatch.setattr(Checkpoint, "refresh", written_meanwhile)
+    shown = words_of(open_page("timeline", root))
+    assert "Batches 0 to 7 of 8 batches." in shown
+    assert shown.count("when batch 8 was there; the rest of this page is older.") == 1
+    assert "of this page is older" not in words_of(open_page("timeline", HOT))
 
 
 def test_a_query_that_may_be_running_is_to_be_stopped_first(open_page: OpenPage, tmp_path: Path) -> None:
