@@ -49,7 +49,7 @@ SENTENCES: dict[str, str] = {
     "read_at": "read at {clock}, {age}",
     "nothing_new": "no newer batch at {clock}; state and older files not listed again",
     "list_everything": "List everything",
-    "since_planned": "batch {batch} was planned since",
+    "since_planned": "batch {batch} was planned since, maybe later ones too",
     "since_committed": "batch {batch} was committed since",
     "since_removed": "the log entry of batch {batch} was removed since",
     "since_unknown": "could not look for newer batches: {reason}",
