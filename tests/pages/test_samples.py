@@ -58,7 +58,7 @@ def test_overview_says_how_the_query_gets_on_and_leads_on(open_page: OpenPage) -
     at = open_page("overview", "samples/windowed-aggregation-hot-partition/checkpoint")
     shown = words_of(at)
     for text in (
-        "Input\n18 batches/min\n",
+        "Batches\n18 batches/min\n",
         "Batch duration\n",
         "State\n391.1 KiB\n",
         "partition 1 of operator 0 holds 81%",
