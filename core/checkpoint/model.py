@@ -218,12 +218,12 @@ class Restorable:
     """Which state versions can be rebuilt from the files that are there.
 
     ``newest_common_version``: the newest version that every partition of every store can rebuild, None when
-    there is none; versions that no planned batch wrote are left out. ``needed_version``: last committed batch
-    + 1, None when nothing is committed. ``broken_partitions``: "operator/partition/store" that cannot rebuild
-    the needed version, with the first missing file (a name that ends in "/" is a missing directory; "(0
-    bytes)" follows a file that is there and empty). Names, sizes and the ids in the commit log were looked
-    at; ``not_checked`` says what was not, ``certainty`` is "inferred" when part of the chain had to be taken
-    on trust.
+    there is none; versions that no planned batch wrote are left out. ``needed_version``: the one that the
+    next batch loads, None when nothing is committed. ``broken_partitions``: "operator/partition/store" that
+    cannot rebuild the needed version, with the first missing file (a name that ends in "/" is a missing
+    directory; "(0 bytes)" follows a file that is there and empty). Names, sizes and the ids in the commit log
+    were looked at; ``not_checked`` says what was not, ``certainty`` is "inferred" when part of the chain had
+    to be taken on trust.
     """
 
     newest_common_version: int | None

@@ -75,8 +75,13 @@ class StateContext:
 
     @property
     def needed_version(self) -> int | None:
-        """The state version that the next batch loads: last committed batch + 1."""
-        return None if self.last_committed_batch is None else self.last_committed_batch + 1
+        """The state version that the next batch loads: last committed batch + 1; where a commit is ahead of
+        the offset log, that of the newest planned batch, which runs again (seen with 4.3)."""
+        if self.last_committed_batch is None:
+            return None
+        planned = self.newest_planned_batch
+        is_ahead = planned is not None and self.last_committed_batch > planned
+        return planned if is_ahead else self.last_committed_batch + 1
 
     @property
     def newest_planned_version(self) -> int:

@@ -55,6 +55,8 @@ class StateRowsPart(Part):
     rows: int | None
     updated: int | None
     removed: int | None
+    dropped_as_late: int | None
+    """Rows below the watermark, which it left out; in an aggregation one may stand for many input rows."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -316,6 +318,7 @@ def _state_rows(batch: RehearsedBatch) -> list[StateRowsPart]:
             rows=each.rows,
             updated=each.updated,
             removed=each.removed,
+            dropped_as_late=each.dropped_as_late,
         )
         for number, each in enumerate(batch.operators)
     ]

@@ -124,7 +124,13 @@ def stopped_lines(answer: RehearseDocument) -> list[str]:
     """Why it ended, and what was written."""
     number = len(answer.batches)
     note = words.one_line(answer.sink.note, 600)
+    dropped = {row.batch: 0 for row in answer.state_rows if row.dropped_as_late}
+    for row in answer.state_rows:
+        if row.dropped_as_late:
+            dropped[row.batch] += row.dropped_as_late
+    late = say("rehearse.dropped_as_late", rows=sum(dropped.values()), ids=list(dropped)) if dropped else ""
     return [
+        *filter(None, [late]),
         say_of("rehearse", "STOPPED", answer.stopped, batches=number),
         say("rehearse.written", rows=answer.rows_written, batches=number, note=note),
     ]

@@ -80,7 +80,7 @@ SENTENCES: dict[str, str] = {
         "{file} cannot be read, and the newest offset refers to it: which files it named is not known."
         " Restore a backup (restore_backup), roll back (rewind), or use full_refresh."
     ),
-    "watermark": "{file} gets the watermark that commits/{commit} names for its batch, {was:moment}.",
+    "watermark": "{file} gets the watermark that commits/{commit} names, {was:moment}.",
     "watermark_not_known": "The watermark that {file} had is not known: no commit before it names it.",
     "newest_offset": (
         "Batch {batch} was planned and not committed, and its plan cannot be read: the next start plans it"

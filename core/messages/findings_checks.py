@@ -32,9 +32,9 @@ SENTENCES: dict[str, str] = {
         " rows that were late count again, and closed windows reopen."
     ),
     "watermark_raised": (
-        "{path} has the watermark {after:moment}, and {where} had named {named:moment} for that batch: one of"
-        " the two was changed. The next batch takes the later one, and may drop earlier rows as late, without"
-        " an error."
+        "{path} has the watermark {after:moment}, which is later than {named:moment} in {where}: Spark never"
+        " writes that, so one of the two was changed. A start takes the later one, and may drop earlier rows"
+        " as late, without an error."
     ),
     "position_back": "In batch {batch_id} the offset of source {key} goes back: {partitions:listed 3}.",
     "position_back_partition": "{name} from {before} to {after}",

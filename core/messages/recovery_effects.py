@@ -90,6 +90,10 @@ SENTENCES: dict[str, str] = {
         "What the new query would have emitted up to this position and the old one had not: a shorter window"
         " that has closed meanwhile, for example, is never written."
     ),
+    "changed_again": (
+        "Rows of results that the old query has emitted count again in those of the new one that are still"
+        " open: a longer window, for example, has them a second time."
+    ),
     "numbers_restart": (
         "Nothing in a sink that overwrites by key. A sink that overwrites by batch ID loses its old"
         " batches, because batch IDs start at 0 again."

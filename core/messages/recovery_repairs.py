@@ -153,6 +153,10 @@ SENTENCES: dict[str, str] = {
         "Nothing but this: with other batch boundaries, other late rows may be dropped than the first time."
     ),
     "rewind_repeats": ("Exactly what {ids:batches} wrote ({amount} of input) is written a second time."),
+    "rewind_repeats_left": (
+        "What {ids:batches} wrote from input that is as it was comes a second time; of changed input the new"
+        " rows come beside the old ones."
+    ),
     "rewind_repeats_results": (
         "The results of {ids:batches} ({amount} of input) are written a second time; with other batch"
         " boundaries they can come in other steps."

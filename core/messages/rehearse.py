@@ -219,6 +219,10 @@ SENTENCES: dict[str, str] = {
     "error": "Error: {text}",
     "means": "What it means: {means}",
     "to_do": "What to do: {action}",
+    "dropped_as_late": (
+        "{rows:counted row} below the watermark {rows:one was/were} dropped as late in {ids:batches}, as"
+        " Spark counts them: in an aggregation one may stand for many input rows."
+    ),
     "written": "{rows:counted row} written in {batches:counted batch/batches}. {note}",
     "copied": "Copied: {files:counted file}, {size_bytes:size}.",
     "left_out": "{files:counted state file} of older versions left out.",

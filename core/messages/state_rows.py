@@ -119,7 +119,7 @@ SENTENCES: dict[str, str] = {
     "no_value": "{column} is {type}, and the value given is not",
     "missing": "{path} is missing",
     "ambiguous": "several files claim to be version {version:number} or an older one; no commit names one",
-    "gone": "it was removed while it was read",
+    "gone": "it is not there: it was removed before or while it was read",
     "wal": "{path} names write-ahead logs with content, which are not read here",
     "count": "{path} records {recorded:counted row}, its files hold {rows:number}",
     "no_changes": (

@@ -13,6 +13,7 @@ from core.checkpoint.operator_metadata import AGGREGATES
 from core.messages import say, say_of
 from core.recovery.answers import OptionId
 from core.recovery.context import ONE_ROW_EACH, RecoveryContext
+from core.recovery.file_repairs import file_repairs
 from core.recovery.pipeline_amounts import dropped_with_state, lost_with_state, pending_amount, read_amount
 from core.recovery.recipe import Recipe, recipe
 from core.recovery.repairs import repair_of
@@ -136,12 +137,22 @@ def _repeats_and_loses(context: RecoveryContext, made: Recipe, behaviour: Behavi
 def _read_again(context: RecoveryContext, repeats: str, behaviour: Behaviour) -> str:
     """What comes again beside that, by the state of the logs: files that a source log has forgotten; where
     logs were rolled back by hand, a sink that appends has the rows after the position already."""
-    again = context.forecast.rolled_back if context.forecast is not None else ""
+    again = _rolled_back(context)
     if context.forgotten_files:
         repeats = _and(repeats, say("recovery_effects.forgotten_files"))
     if behaviour != "append" or not again:
         return repeats
     return _and(repeats, say("recovery_effects.rolled_back", sentence=again))
+
+
+def _rolled_back(context: RecoveryContext) -> str:
+    """That the logs were rolled back by hand, also where the start fails before it meets that: then as the
+    forecast of the repaired copy says."""
+    now = context.forecast
+    if now is None or now.rolled_back or now.outcome != "fail":
+        return "" if now is None else now.rolled_back
+    repaired = file_repairs(context.ck, now, context.connectors).forecast
+    return "" if repaired is None or repaired.risk("SOURCE_LOG_AHEAD") is None else repaired.rolled_back
 
 
 def _input_gone(context: RecoveryContext, made: Recipe, loses: str) -> str:
@@ -169,6 +180,8 @@ def _reset_repeats(context: RecoveryContext, made: Recipe, behaviour: Behaviour)
         parts.append(say("recovery_effects.forgotten_keys"))
     if context.moved_file_sources:
         parts.append(say("recovery_effects.moved_files"))
+    if made.method == "warm_up" and context.stateful == "changed" and behaviour != "overwrite":
+        parts.append(say("recovery_effects.changed_again"))
     if made.repeats and behaviour != "overwrite":
         parts.append(say("recovery_effects.read_before_at_broker", repeats=made.repeats))
     return " ".join(parts) or say("recovery_effects.nothing")

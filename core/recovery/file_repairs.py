@@ -77,7 +77,8 @@ class FileRepairs:
     ``again_to``: the last one whose rows come again, ``again_is_same``: with the end offsets it had.
     ``is_new_id``: the query id cannot be known any more. ``makes_state_again``: the batch has to write its
     state a second time (state checkpoint format 2), which it does not where the sink skips it (observed:
-    "CheckpointInfo length: 0").
+    "CheckpointInfo length: 0"). ``reruns_planned``: ``again_from`` is the planned batch, which runs
+    again as it does without any repair.
     """
 
     repairs: tuple[FileRepair, ...] = ()
@@ -88,6 +89,7 @@ class FileRepairs:
     again_is_same: bool = False
     is_new_id: bool = False
     makes_state_again: bool = False
+    reruns_planned: bool = False
 
     @property
     def is_possible(self) -> bool:
@@ -215,12 +217,18 @@ def _judged(plan: _Plan, answer: Forecast) -> FileRepairs:
     first = None if plan.again_is_same else plan.again_from
     if first is not None and held is not None and held >= first:
         return FileRepairs(made, say("file_repairs.sink_has_it", batch=first, newest=held), answer)
+    reruns = answer.outcome == "rerun" and plan.again_from is None
+    if reruns and answer.batch_id is not None:
+        plan.again(answer.batch_id, is_same=True)
+    if answer.risk("SOURCE_LOG_AHEAD") is not None and answer.batch_id is not None and not reruns:
+        plan.again(answer.batch_id, is_same=False)  # logs were rolled back: the sink may have its rows
     return FileRepairs(
         made,
         forecast=answer,
         again_from=plan.again_from,
         again_to=plan.again_to,
         again_is_same=plan.again_is_same and plan.again_from is not None,
+        reruns_planned=reruns,
         is_new_id=plan.is_new_id,
         makes_state_again=plan.makes_state_again,
     )
@@ -509,6 +517,8 @@ def _unplanned_entry(plan: _Plan, answer: Forecast) -> None:
             continue
         if number > source.kind.positions(parse(line.raw)).get("log id", number):
             plan.leave_out(path, say("file_repairs.unplanned_entry", file=path), "SOURCE_LOG_UNREADABLE")
+            # a rollback of offsets and commits by one batch looks the same
+            plan.again(plan.newest + 1, is_same=False)
             return
     raise _CannotError(say("file_repairs.source_log_named", file=path))
 
@@ -517,14 +527,16 @@ def _watermark(plan: _Plan, answer: Forecast) -> None:
     """A watermark that somebody changed in the newest offset entry: the commit before names what it was."""
     number = plan.newest
     entry = plan.ck.offset(number)
-    before = plan.ck.commit(number - 1) if number - 1 in plan.ck.commit_files else None
-    was = before.next_watermark_ms if isinstance(before, CommitEntry) else None
-    text = _OWN_WATERMARK.sub(rf"\g<1>{was}", entry.raw, count=1) if isinstance(entry, OffsetEntry) else ""
-    if was is None or not isinstance(entry, OffsetEntry) or text == entry.raw:
+    commits = (plan.ck.commit(i) for i in (number - 1, number) if i in plan.ck.commit_files)
+    # without the commit before, the own one: a start takes the later of that and the entry's
+    known = next((each for each in commits if isinstance(each, CommitEntry)), None)
+    was = None if known is None else known.next_watermark_ms
+    if known is None or was is None or not isinstance(entry, OffsetEntry):
         raise _CannotError(say("file_repairs.watermark_not_known", file=f"offsets/{number}"))
+    text = _OWN_WATERMARK.sub(rf"\g<1>{was}", entry.raw, count=1)
     finding = next(risk.id for risk in answer.risks if risk.id in _WATERMARK_RISKS)
     path = entry.evidence.path
-    plan.write(path, text, say("file_repairs.watermark", file=path, was=was, commit=number - 1), finding)
+    plan.write(path, text, say("file_repairs.watermark", file=path, was=was, commit=known.batch_id), finding)
 
 
 _WATERMARK_RISKS = ("WATERMARK_WENT_BACK", "WATERMARK_RAISED")

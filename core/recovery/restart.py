@@ -230,7 +230,11 @@ def repeats_and_loses(context: RecoveryContext, behaviour: Behaviour) -> tuple[S
     if effect == "duplicates":
         return _repeats(context, forecast), gone
     if effect == "loss":
-        return nothing, say("recovery_effects.restart_loses", sentence=forecast.sentence)
+        loses = say("recovery_effects.restart_loses", sentence=forecast.sentence)
+        runs_again = forecast.outcome == "rerun" and behaviour == "append" and forecast.batch_id is not None
+        if runs_again:
+            return say("recovery_effects.restart_repeats_pending", batch=forecast.batch_id), loses
+        return nothing, loses
     unknown = say("recovery_effects.restart_unknown")
     return unknown, unknown
 

@@ -255,7 +255,9 @@ def _batch(told: Mapping[str, Any]) -> RehearsedBatch:
         watermark=told["watermark"],
         ends=tuple(told["ends"]),
         operators=tuple(
-            OperatorRows(str(each["name"]), each["rows"], each["updated"], each["removed"])
+            OperatorRows(
+                str(each["name"]), each["rows"], each["updated"], each["removed"], each["dropped_as_late"]
+            )
             for each in told["operators"]
         ),
     )

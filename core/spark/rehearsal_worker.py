@@ -286,6 +286,7 @@ class Run:
                             "rows": operator.get("numRowsTotal"),
                             "updated": operator.get("numRowsUpdated"),
                             "removed": operator.get("numRowsRemoved"),
+                            "dropped_as_late": operator.get("numRowsDroppedByWatermark"),
                         }
                         for operator in told.get("stateOperators") or ()
                     ],

@@ -125,7 +125,10 @@ KINDS: dict[str, tuple[Damage, str, Sink, dict[str, str], str, int]] = {
         damage.without("offsets/{n-1}"), "windows", "file", CHANGELOG, "becomes a copy of offsets/", 0,
     ),
     "source log entry that was cut off before its batch was planned": (
-        unplanned, "plain", "append", {}, "sources/0/4 is left out", 0,
+        unplanned, "plain", "append", {}, "sources/0/4 is left out", 5,
+    ),
+    "the same, and the sink tells what it has": (
+        unplanned, "plain", "file", {}, "sources/0/4 is left out", 0,
     ),
     "metadata is gone": (damage.without("metadata"), "plain", "file", {}, "metadata is written", 0),
     "commit without its offset": (

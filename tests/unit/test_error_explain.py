@@ -127,7 +127,7 @@ def test_the_option_is_that_of_the_words_and_a_source_offset_is_found(tmp_path: 
     files = copy_sample("files-stopped-cleanly", tmp_path / "log")
     (files / "sources/0/12").write_bytes((files / "sources/0/12").read_bytes()[:8])
     answer = explained(files, text_of("offset_cut", files))
-    assert answer.finding == "SOURCE_LOG_UNREADABLE" and answer.recipe == "restore_backup"
+    assert answer.finding == "SOURCE_LOG_UNREADABLE" and answer.recipe == "rewind"
     offset = copy_sample("files-stopped-cleanly", tmp_path / "offset")
     remove(offset, "commits/13")
     path = offset / "offsets/13"

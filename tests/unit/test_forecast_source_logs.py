@@ -361,6 +361,8 @@ def test_two_sources_of_two_places_do_not_share_the_only_log(tmp_path: Path) -> 
     ck = Checkpoint.open(str(root))
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
+    for number in range(5):
+        (tmp_path / "a" / f"{number}.json").write_text("{}", encoding="utf-8")
 
     def connected(other: str) -> ConnectorAnswers:
         places = {"0": parse_location(str(tmp_path / "a")), "1": parse_location(str(tmp_path / other))}

@@ -623,3 +623,10 @@ def test_the_door_is_only_listed_and_read(tmp_path: Path) -> None:
     assert operators[0].column_families
     assert door.requests.head == 0
     assert door.requests.get - before.get == 2  # the metadata and the schema of its one store
+
+
+def test_a_commit_ahead_of_the_offsets_asks_for_no_version_of_its_own() -> None:
+    """Spark runs the newest planned batch again, and loads the version before it."""
+    for committed, planned, needed in ((6, 6, 7), (5, 6, 6), (50, 6, 6), (3, None, 4), (None, 2, None)):
+        context = StateContext(last_committed_batch=committed, newest_planned_batch=planned)
+        assert context.needed_version == needed

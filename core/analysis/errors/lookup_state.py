@@ -6,11 +6,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from core.analysis.copy_forecast import forecast_rolled_back, why_copy_fails
 from core.analysis.errors.lookup_context import CONTENTS, Looking
 from core.analysis.errors.model import Statement
+from core.analysis.forecast import Query
+from core.analysis.forecast.versions import choose_spark
 from core.checkpoint.model import OperatorState
 from core.checkpoint.rewind import rewind
 from core.checkpoint.state import state_inventory
+from core.connectors import ConnectorAnswers
 from core.messages import say
 from core.sparklogs.evidence import Evidence
 
@@ -84,6 +88,10 @@ def _way_back(look: Looking) -> Iterator[Statement]:
     batch = rewind(ck).newest
     if batch is None:
         yield Statement(say("errors_lookup.no_rewind"), (Evidence("state"),))
+        return
+    spark = str(choose_spark(ck, None).version)
+    if why_copy_fails(forecast_rolled_back(ck, batch, spark, Query(), ConnectorAnswers())) is not None:
+        yield Statement(say("findings_checks.way_back_fails", batch_id=batch), (Evidence("state"),))
         return
     logs = [i for i in (batch, batch - 1) if i >= 0]
     yield Statement(

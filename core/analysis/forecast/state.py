@@ -22,13 +22,20 @@ from core.analysis.forecast.state_zips import check_sst_files
 from core.analysis.forecast.step_verdict import Verdict, failed, unread
 from core.analysis.forecast.versions import V40, V42, Version
 from core.checkpoint.model import CommitEntry, OperatorState, StateFile
-from core.checkpoint.restore_chain import CommittedIds, expected_partition_ids, first_missing
+from core.checkpoint.restore_chain import (
+    CommittedIds,
+    expected_partition_ids,
+    first_missing,
+    has_families,
+)
 from core.checkpoint.state import read_schemas, state_inventory
 from core.checkpoint.state_names import DEFAULT_STORE
 from core.messages import say
 from core.sparklogs.evidence import Certainty, Evidence, Problem
 
 _FILE_NAME = re.compile(r"[^/\s]+\.(?:delta|snapshot|changelog|zip)\b")
+
+_FIRST_ZIP = re.compile(r"1(_[^./]+)?\.zip")
 
 
 def check_folder(s: RestartContext) -> Verdict:
@@ -366,6 +373,8 @@ def _one_store(
         )
         if is_empty:
             return failed(s, _damage_error(path), "STATE_NOT_RESTORABLE", why, Evidence(path))
+        if has_families(op) and _FIRST_ZIP.fullmatch(path.rpartition("/")[2]):
+            return failed(s, "families_without_zip", "STATE_NOT_RESTORABLE", why, Evidence(path))
         if _is_cut_off(op, path, version):
             return failed(s, "base_snapshot_missing", "STATE_NOT_RESTORABLE", why, Evidence(path))
         details = _names(s, path, version, _newest_zip(op, partition_id, store, version))

@@ -89,6 +89,7 @@ STATE_ERRORS: dict[str, tuple[ErrorForm, ...]] = {
         ErrorForm(V34, "PATH_NOT_FOUND", "AnalysisException", "Path does not exist: {path}"),
         ErrorForm(V35, "PATH_NOT_FOUND", "AnalysisException", "Path does not exist: {path}", "42K03"),
     ),
+    "families_without_zip": (_ROW_FORMAT_OF_4_0,),
     "class_not_found": (ErrorForm(V33, None, "ClassNotFoundException", "{name}"),),
     "delta_missing": (
         ErrorForm(

@@ -51,20 +51,19 @@ def watermark_raised(s: RestartContext) -> Iterator[Risk]:
     newest = s.newest
     if newest is None or s.n is None or not s.is_stateful or not newest.watermark_ms:
         return
-    before, own = _commit(s, s.n - 1), _commit(s, s.n)
-    if before is None or before.next_watermark_ms is None:
+    commits = [each for each in (_commit(s, s.n - 1), _commit(s, s.n)) if each is not None]
+    named = [each for each in commits if each.next_watermark_ms is not None]
+    if not named or newest.watermark_ms <= max(each.next_watermark_ms or 0 for each in named):
         return
-    named = max(before.next_watermark_ms, (own.next_watermark_ms or 0) if own is not None else 0)
-    if newest.watermark_ms <= named:
-        return
+    known = named[0]
     sentence = say(
         "findings_checks.watermark_raised",
         path=newest.evidence.path,
         after=newest.watermark_ms,
-        named=before.next_watermark_ms,
-        where=str(before.evidence),
+        named=known.next_watermark_ms,
+        where=str(known.evidence),
     )
-    evidence = (Evidence(newest.evidence.path, 2), before.evidence)
+    evidence = (Evidence(newest.evidence.path, 2), known.evidence)
     yield Risk("WATERMARK_RAISED", sentence, evidence, _LOSS.may(), "inferred")
 
 

@@ -55,7 +55,8 @@ def _judge(context: RecoveryContext) -> Judged:
 def _effect(context: RecoveryContext, behaviour: Behaviour) -> Effect:
     found, nothing = _found(context), say("recovery_effects.nothing")
     batch = found.again_from
-    if batch is None and _other_risks(found):
+    is_ahead = "SOURCE_LOG_AHEAD" in _other_risks(found)
+    if found.reruns_planned or is_ahead or (batch is None and _other_risks(found)):
         return Effect(*repeats_and_loses(replace(context, forecast=found.forecast), behaviour))
     if batch is None or (behaviour == "batch_number_aware" and found.again_is_same):
         return Effect(nothing, nothing)

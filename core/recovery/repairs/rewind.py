@@ -170,6 +170,8 @@ def _effect(context: RecoveryContext, behaviour: Behaviour) -> Effect:
     loses = _loses(context) or say("recovery_effects.nothing")
     if behaviour == "append":
         emits_once = set(context.operators) <= _ROW_BY_ROW
+        if lost_in_copy(_copy(context)):
+            return Effect(say("recovery_repairs.rewind_repeats_left", ids=ids), loses)
         return Effect(
             say("recovery_repairs.rewind_repeats", ids=ids, amount=again)
             if emits_once
