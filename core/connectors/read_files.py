@@ -48,6 +48,8 @@ def _looks(
         if not source.kind.has_own_log or source.directory is None:
             continue
         place = connectors.places.get(source.key)
+        if place is None and not ck.location.is_local:
+            continue  # one request for each file, of a page that has not asked for the source
         try:
             entries = source.context.file_log
         except StorageError:

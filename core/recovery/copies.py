@@ -25,10 +25,10 @@ def start_of_copy(
     make: Callable[[], Checkpoint],
     operators: tuple[str, ...] | None = None,
 ) -> Forecast | None:
-    """The forecast of the copy that ``make`` gives, for the query that the answers describe; None where the
-    checkpoint itself was not judged. ``operators`` are those of the query where it has others now."""
+    """The forecast of the copy that ``make`` gives, for the query that the answers describe; None where
+    nothing asks for one. ``operators`` are those of the query where it has others now."""
     now = context.forecast
-    if now is None:
+    if now is None or not _is_asked_for(context):
         return None
     query = replace(asked_query(context.ck, context.answers, Query()), operators=operators)
     return forecast_of_copy(context.ck, name, make, now.spark, query, context.connectors)
@@ -37,10 +37,19 @@ def start_of_copy(
 def start_at_batch(context: RecoveryContext, batch_id: int) -> Forecast | None:
     """The same of the copy that stands at a batch."""
     now = context.forecast
-    if now is None:
+    if now is None or not _is_asked_for(context):
         return None
     query = asked_query(context.ck, context.answers, Query())
     return forecast_rolled_back(context.ck, batch_id, now.spark, query, context.connectors)
+
+
+def _is_asked_for(context: RecoveryContext) -> bool:
+    """Whether a copy may be made: the start fails or puts data at risk, or somebody says that something has
+    happened. The copy is listed and read on its own, which a page about a sound checkpoint has no use for."""
+    now, answers = context.forecast, context.answers
+    is_told = answers.get("what_happened") is not None or answers.get("to_batch") is not None
+    is_in_trouble = now is not None and (now.outcome == "fail" or now.is_data_risk)
+    return is_in_trouble or is_told or context.stateful != "unchanged"
 
 
 def risks_of_copy(copy: Forecast | None) -> tuple[Risk, ...]:

@@ -155,14 +155,13 @@ def test_a_copy_that_would_not_start_is_not_offered(spark: SparkSession, tmp_pat
     that retention has removed: seen on 4.3, the copy does not start."""
     pipeline = failing(spark, tmp_path / "p", "append")
     ck, offsets = pipeline.checkpoint, pipeline.checkpoint / "offsets"
+    said = {"sink": "foreach_append", "what_happened": "batch_fails"}
     script = pipeline.script("skip_batch")
     (offsets / "0").unlink()
     (offsets / ".0.crc").unlink()
     option = next(
         each
-        for each in options(
-            read_recovery_context(Checkpoint.open(str(ck)), Answers({"sink": "foreach_append"}))
-        )
+        for each in options(read_recovery_context(Checkpoint.open(str(ck)), Answers(said)))
         if each.id == "skip_batch"
     )
     assert not option.possible and "would not start either" in option.why, option.why
