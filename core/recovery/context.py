@@ -15,7 +15,7 @@ from core.analysis.forecast import Forecast, forecast, read_forecast
 from core.analysis.forecast.contents import judge_contents
 from core.analysis.forecast.versions import OLDEST, parse_version
 from core.checkpoint import Checkpoint, Source
-from core.checkpoint.model import FileLogEntry, OffsetEntry
+from core.checkpoint.model import CommitEntry, FileLogEntry, OffsetEntry
 from core.checkpoint.operator_metadata import AGGREGATES
 from core.checkpoint.pipeline_flow import PipelineFlow, pipeline_flow, place_in_use
 from core.checkpoint.source import without_own_log
@@ -326,7 +326,7 @@ def read_recovery_context(
         is_async=ck.is_async,
         named_sources=any(not key.isdecimal() for key in keys),
         offset_version=known.format_version if known is not None else 1,
-        watermark_ms=(known.watermark_ms or 0) if known is not None else 0,
+        watermark_ms=_watermark_in_force(ck, committed, known),
         sources=tuple(
             _source(ck, source, i, known, points.get(source.key), has_log=source.key not in without_log)
             for i, source in enumerate(ck.sources)
@@ -350,6 +350,16 @@ def read_recovery_context(
         lacks_records=why_not_from_start(ck, connectors) or why_files_gone(ck, connectors) or "",
         changed_files=changed_since_read(ck, connectors) or "",
     )
+
+
+def _watermark_in_force(ck: Checkpoint, committed: int | None, entry: OffsetEntry | None) -> int:
+    """The watermark with which the last committed batch was planned: what the commit before names, because
+    people change the offset entry; 0 for none."""
+    if committed is None or entry is None:
+        return 0
+    before = ck.commit(committed - 1) if committed - 1 in ck.commit_files else None
+    named = before.next_watermark_ms if isinstance(before, CommitEntry) else None
+    return (entry.watermark_ms if named is None else named) or 0
 
 
 def _decoded(ck: Checkpoint, connectors: ConnectorAnswers, restart: Forecast) -> tuple[Forecast, int | None]:
@@ -420,6 +430,8 @@ def _unreadable(
 ) -> str | None:
     if committed is None:
         return say("recovery.nothing_committed")
+    if entry is None and committed not in ck.offset_files:
+        return say("recovery.offset_unreadable", batch=committed)
     if entry is None:
         return trouble or say("recovery.offset_unreadable", batch=committed)
     if not entry.sources:
