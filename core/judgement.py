@@ -235,6 +235,7 @@ class Judgement:
         query = asked_query(self.ck, answers, self.question.query)
         said = self._reading(query).forecast
         context = self._with_intact(read_recovery_context(self.ck, answers, self.connectors, said, self.sink))
+        context = self._with_output(context)
         if self.not_read:
             paths = [item.path for item in self.not_read]
             raise FileNotRead(
@@ -256,6 +257,19 @@ class Judgement:
         stops = [item.rewind_to for item in found if item.severity == "blocks_restart"]
         intact = min((-1 if batch is None else batch for batch in stops), default=None)
         return replace(context, intact_batch=intact)
+
+    def _with_output(self, context: RecoveryContext) -> RecoveryContext:
+        """The same, with the data files that the output lacks once somebody says that something was damaged:
+        nothing that continues into it brings them back, and where the source has everything a refresh
+        does."""
+        history = self.sink_history if context.what_happened == "damaged" else None
+        if history is None or not history.gone or not history.has_data_files:
+            return context
+        gone = say("findings_health.sink_files_gone", files=len(history.gone), example=history.gone[0])
+        is_refreshed = context.source_complete == "yes" and not context.sink_trouble
+        return replace(
+            context, lacks_output=gone, sink_trouble=gone if is_refreshed else context.sink_trouble
+        )
 
     def _impacts(self, sink_kind: str | None) -> tuple[DeletionImpact, ...]:
         said = self.forecast

@@ -380,6 +380,10 @@ SENTENCES: dict[str, str] = {
     "best_refresh": (
         "The source has everything, and the state or the position cannot be carried over exactly."
     ),
+    "best_restart_output_gone": (
+        "A plain start works and does not bring back what the output lacks. {sentence} Put the files back, or"
+        " reprocess what the source still has of their batches into a new output."
+    ),
     "best_refresh_sink": (
         "The source has everything, and the sink does not fit the checkpoint, so that nothing can continue"
         " into it."

@@ -97,8 +97,9 @@ class RecoveryContext:
     start loads; -1 when there is none. ``is_sink_log_gone``: batches are committed, and the place of a sink
     that keeps a log of them has none, or is not there. ``lacks_records``: why the sources that were asked can
     no longer deliver every record that was read; empty where they can, or nobody knows. ``changed_files``:
-    that input files have changed since they were read. ``ck`` and ``connectors`` are what all of this was
-    read from, for the repairs that need more of it.
+    that input files have changed since they were read. ``lacks_output``: that the log of the output names
+    data files that are gone. ``ck`` and ``connectors`` are what all of this was read from, for the repairs
+    that need more of it.
     """
 
     name: str
@@ -130,6 +131,7 @@ class RecoveryContext:
     is_sink_log_gone: bool = False
     lacks_records: str = ""
     changed_files: str = ""
+    lacks_output: str = ""
 
     @property
     def is_lost(self) -> bool:

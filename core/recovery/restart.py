@@ -59,6 +59,7 @@ def is_recommended(context: RecoveryContext) -> bool:
         and (context.what_happened not in NO_RESTART or continues_with_new_code(context))
         and not context.may_have_expired
         and not context.is_sink_log_gone
+        and not (context.lacks_output and context.source_complete == "yes")
         and not (context.what_happened == "damaged" and forecast.risk("STATE_SCHEMA_ELSEWHERE") is not None)
     )
 
@@ -164,6 +165,8 @@ def why_recommended(context: RecoveryContext) -> Sentence:
         return say("recovery_options.best_restart_repaired")
     if continues_with_new_code(context):
         return say("recovery_options.best_restart_changed")
+    if context.lacks_output:
+        return say("recovery_options.best_restart_output_gone", sentence=context.lacks_output)
     if may_be_older(context) and _may_lack_state(context):
         return say("recovery_options.best_restart_if_stateless")
     if may_be_older(context):

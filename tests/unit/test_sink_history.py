@@ -16,6 +16,8 @@ from core.connectors.delta.log import DeltaLog
 from core.connectors.file_sink_log import FileSinkLog
 from core.connectors.model import ConnectorAnswers
 from core.connectors.sink_history import sink_history
+from core.judgement import judge
+from core.recovery import Answers, Option, options
 from core.settings import Settings
 from tests.support.build import QUERY_ID, SAMPLES, kafka_checkpoint, sample_names
 from tests.support.delta_tables import TIME, add, batch, commit, info, metadata, txn
@@ -180,6 +182,25 @@ def test_files_that_are_gone_and_files_without_an_entry_are_named(tmp_path: Path
     )
     assert "part-1" in found["SINK_FILES_GONE"].sentence
     assert "part-9" in found["SINK_FILES_WITHOUT_ENTRY"].sentence
+
+
+@pytest.mark.parametrize(("complete", "best"), [("yes", "full_refresh"), ("no", "restart")])
+def test_an_output_that_lacks_files_is_refreshed_where_the_source_has_everything(
+    complete: str, best: str, tmp_path: Path
+) -> None:
+    """A plain start works, and the rows stay gone: it was recommended as one that loses nothing."""
+    root = output(tmp_path / "out")
+    ck = Checkpoint.open(str(kafka_checkpoint(tmp_path / "ck", range(3))))
+    answers = Answers({"what_happened": "damaged", "source_complete": complete, "sink": "file"})
+
+    def recommended() -> Option:
+        judged = judge(ck, ConnectorAnswers(sink=FileSinkLog.open(str(root))))
+        return next(each for each in options(judged.recovery(answers)) if each.recommended)
+
+    assert recommended().id == "restart" and "part-1" not in recommended().reason
+    (root / "part-1").unlink()
+    assert recommended().id == best
+    assert best == "full_refresh" or "does not bring back what the output lacks" in recommended().reason
 
 
 def test_a_new_checkpoint_under_an_old_output_was_skipped(tmp_path: Path) -> None:
