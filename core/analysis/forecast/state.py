@@ -20,7 +20,7 @@ from core.analysis.forecast.stale_snapshots import stale_snapshots
 from core.analysis.forecast.state_settings import check_store, unknown_store
 from core.analysis.forecast.state_zips import check_sst_files
 from core.analysis.forecast.step_verdict import Verdict, failed, unread
-from core.analysis.forecast.versions import V40, V42, Version
+from core.analysis.forecast.versions import V40, V42, V43, Version
 from core.checkpoint.model import CommitEntry, OperatorState, StateFile
 from core.checkpoint.restore_chain import (
     CommittedIds,
@@ -374,7 +374,14 @@ def _one_store(
         if is_empty:
             return failed(s, _damage_error(path), "STATE_NOT_RESTORABLE", why, Evidence(path))
         if has_families(op) and _FIRST_ZIP.fullmatch(path.rpartition("/")[2]):
-            return failed(s, "families_without_zip", "STATE_NOT_RESTORABLE", why, Evidence(path))
+            return failed(
+                s,
+                "families_without_zip",
+                "STATE_NOT_RESTORABLE",
+                why,
+                Evidence(path),
+                certainty="certain" if s.version >= V43 else "inferred",  # run with 4.3 only
+            )
         if _is_cut_off(op, path, version):
             return failed(s, "base_snapshot_missing", "STATE_NOT_RESTORABLE", why, Evidence(path))
         details = _names(s, path, version, _newest_zip(op, partition_id, store, version))
