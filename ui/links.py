@@ -60,6 +60,8 @@ _VISIT = "_visit"
 _PAGE = re.compile(r"[A-Za-z0-9_.-]{1,80}")
 
 ANSWER = "a_"
+TYPED_KEY = "typed_key"
+"""The field for a key of the state; what is typed there is the user's data and stays out of addresses."""
 LARGEST_NUMBER = 2**53 - 1
 """The largest whole number that a browser keeps exactly."""
 

@@ -170,7 +170,8 @@ def _main() -> None:
         # link knows the page's choices
         with slot:
             st.code(links.address(), language=None, wrap_lines=True)
-            cards.text(say("screens.link_help"), "small")
+            has_key = bool(st.session_state.get(links.TYPED_KEY))
+            cards.text(say("screens.link_without_key" if has_key else "screens.link_help"), "small")
             if opened is not None and opened.ck is not None:
                 kept_views.offer(opened, opened.ck, "keep")
         if opened is not None and opened.ck is not None and page.title not in WITHOUT_LINE:

@@ -21,7 +21,7 @@ from core.messages.state_rows import FINDS
 from core.spark import StateQuestion, question_code
 from core.spark.question import Side
 from core.sparklogs.json_text import parse_object
-from ui import cached_answers, cards, selection, state_spark, tables
+from ui import cached_answers, cards, links, selection, state_spark, tables
 from ui.open_checkpoints import Opened
 
 LIMIT = 200
@@ -123,7 +123,7 @@ def _choice(choices: Mapping[str, Choice]) -> Choice:
 def _key(choice: Choice) -> Mapping[str, Json] | None:
     """The key that was typed; None while there is none, or it is no object."""
     form = json.dumps(dict.fromkeys(choice.key_columns, "…"), ensure_ascii=False)
-    text = st.text_input(say("state_rows.key"), key="typed_key", placeholder=form)
+    text = st.text_input(say("state_rows.key"), key=links.TYPED_KEY, placeholder=form)
     if not text:
         return None
     try:

@@ -32,6 +32,10 @@ SENTENCES: dict[str, str] = {
     "open_inner_placeholder": "Choose one to open it",
     "storage_stopped": "Refresh when the storage answers again.",
     "link_help": "This address opens exactly this view. Copy it here or from the address bar.",
+    "link_without_key": (
+        "This address opens this view without the key that was typed: keys of your data stay out of links."
+        " Copy it here or from the address bar."
+    ),
     "deep_working": "Decoding the state files, as this link asks for, for at most {seconds:.0f} s ...",
     "deep_of_evidence": (
         "This link asks for the level deep. It was not run: the evidence has no contents of state files, and"

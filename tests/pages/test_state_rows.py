@@ -53,11 +53,12 @@ def test_one_key(open_page: OpenPage) -> None:
     assert_no_error(at)
     field = next(field for field in at.text_input if field.key == "typed_key")
     assert json.loads(field.placeholder).keys() == {"window", "store"}
+    assert "opens exactly this view" in words_of(at)
     window = {"start": "2026-11-21T00:00:00Z", "end": "2026-11-22T00:00:00Z"}
     field.set_value(json.dumps({"store": "web", "window": window})).run()
     assert_no_error(at)
     assert "1 row." in words_of(at)
-    assert "web" not in str(dict(at.query_params))
+    assert "web" not in str(dict(at.query_params)) and "without the key that was typed" in words_of(at)
     next(field for field in at.text_input if field.key == "typed_key").set_value("web").run()
     assert_no_error(at)
     assert "A key is a JSON object" in words_of(at)
