@@ -93,7 +93,8 @@ class SurveyRow:
     ``read_at_ms``. ``batches_per_hour`` and ``median_duration_ms`` are those of the newest 50 batches,
     ``watermark_lag_ms`` and ``watermark_stalled_batches`` those of the batches that were read, None
     when the newest is none of these, or a batch that was not read may end a stall.
-    ``read_batches``: so many of the newest were read for the findings, 0 where that is not known.
+    ``read_batches``: so many of the newest were read for the findings, 0 where that is not
+    known, as in a row that was read from a table; it is no part of what is compared.
     ``operators``: how many are stateful; ``operator_state``: each of them, empty when the state was not
     listed. ``batches``: the times of the newest batches, for a history; of all that the listing shows.
     ``state_skew``: how many times the median the largest partition of a store has, of the most uneven store.
@@ -132,7 +133,7 @@ class SurveyRow:
     files_per_batch: float | None = None
     findings: Mapping[str, int] = field(default_factory=dict)
     worst_finding: str | None = None
-    read_batches: int = 0
+    read_batches: int = field(default=0, compare=False)
     not_read: tuple[str, ...] = ()
     error: str | None = None
     batches: BatchTimes = field(default_factory=no_batches)
