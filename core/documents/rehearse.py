@@ -55,7 +55,7 @@ class StateRowsPart(Part):
     rows: int | None
     updated: int | None
     removed: int | None
-    dropped_as_late: int | None
+    dropped_as_late: int | None = None
     """Rows below the watermark, which it left out; in an aggregation one may stand for many input rows."""
 
 

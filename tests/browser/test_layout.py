@@ -60,7 +60,7 @@ def test_nothing_moves_for_those_who_ask_for_it(visit: Visiting) -> None:
 def test_a_source_that_read_nothing_has_no_empty_picture(visit: Visiting) -> None:
     one = visit()
     page = one.open("/timeline?ck=samples/delta-stopped-in-first-snapshot/checkpoint")
-    one.wait_for_text("0 versions in 3 batches")
+    one.wait_for_text("0 versions in 2 batches. 1 batch more is not counted")
     one.settle()
     assert page.locator(".st-key-marks").count() == 1 and page.locator(".st-key-progress").count() == 0
 

@@ -110,6 +110,10 @@ def test_a_file_that_is_no_answer_is_one_sentence(name: str) -> None:
 def test_what_is_read_is_what_was_written() -> None:
     answer = read_result(json.dumps(result()).encode())
     assert to_json(answer) == result() and not is_good(answer)
+    older = result()
+    for row in older["state_rows"]:
+        del row["dropped_as_late"]  # the answers that people have kept do not count them
+    assert read_result(json.dumps(older).encode()).state_rows[0].dropped_as_late is None
     error = {
         "at": "batch", "batch": 26, "output_rows": None, "name": None, "condition": None, "class": "IOException",
         "message": "m", "text": "t", "means": "", "action": "",
