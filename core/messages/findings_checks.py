@@ -60,8 +60,8 @@ SENTENCES: dict[str, str] = {
         " can be rolled back to batch {batch_id}."
     ),
     "way_back_fails": (
-        "By the names of the files batch {batch_id} is the newest that every partition can rebuild, and a copy"
-        " that stands there would not start either."
+        "By the names of the files batch {batch_id} is the newest that every partition can rebuild, and a"
+        " copy that stands there would not start either."
     ),
     "way_back_skipped": (
         "Version {version} is the newest that every partition of every store can rebuild, but the output ends"
