@@ -51,8 +51,8 @@ SENTENCES: dict[str, str] = {
         " ID and its planned end offsets: skipped if the sink has it, written if not."
     ),
     "skipped_repeated": (
-        "The output has {ids:batches} already. A plain restart skips what it has; here the rows of these"
-        " batches come a second time."
+        "The output has {ids:batches} already. A plain restart skips what it has; here those rows come a"
+        " second time."
     ),
     "uncommitted_repeated": (
         "{ids:capital_batches} are not committed: rows of them that reached the sink are written again. A"

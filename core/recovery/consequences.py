@@ -202,7 +202,8 @@ def _pending_repeats(context: RecoveryContext, made: Recipe, behaviour: Behaviou
     after = -1 if context.last_committed is None else context.last_committed
     ids = range(after + 1, (pending or 0) + 1)
     held = context.sink_state.holds_up_to_batch if context.sink_state is not None else None
-    if held is not None and pending is not None and held >= pending and not context.is_async:
+    is_skipped = behaviour == "batch_number_aware" and held is not None and held >= (pending or 0)
+    if is_skipped and not context.is_async:
         return say("recovery_effects.skipped_repeated", ids=ids)
     if len(ids) > 1 and not context.is_async:
         return say("recovery_effects.uncommitted_repeated", ids=ids, pending=pending)
