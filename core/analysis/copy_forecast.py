@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from core.analysis.forecast import Forecast, Query, forecast
 from core.checkpoint import Checkpoint
-from core.checkpoint.rewind import rolled_back
+from core.checkpoint.copies import rolled_back
 from core.connectors import ConnectorAnswers
 
 _WRITTEN_BY_THE_SCRIPT = ("STATE_SCHEMA_GONE",)
@@ -25,14 +25,11 @@ def forecast_of_copy(
 ) -> Forecast:
     """The forecast of the copy of ``ck`` that ``make`` gives; ``name`` tells it from other copies. Made once
     for each reading of the checkpoint."""
-    found: tuple[Forecast, object] = ck.kept(
-        f"copy {name} {spark} {query} {id(connectors)}",
-        lambda: (
-            forecast(make(), spark, query, connectors=connectors),
-            connectors,  # kept, so that its id is not used again
-        ),
+    return connectors.kept(
+        ck,
+        f"forecast of the copy {name} {spark} {query}",
+        lambda: forecast(make(), spark, query, connectors=connectors),
     )
-    return found[0]
 
 
 def forecast_rolled_back(
@@ -42,10 +39,7 @@ def forecast_rolled_back(
     Raises StorageError when state/ cannot be listed."""
     alone = connectors
     if connectors.sink is not None:
-        kept: tuple[ConnectorAnswers, object] = ck.kept(
-            f"without sink {id(connectors)}", lambda: (replace(connectors, sink=None), connectors)
-        )
-        alone = kept[0]
+        alone = connectors.kept(ck, "without sink", lambda: replace(connectors, sink=None))
     name = f"rolled back to {batch_id}"
     return forecast_of_copy(ck, name, lambda: rolled_back(ck, batch_id), spark, query, alone)
 

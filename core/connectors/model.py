@@ -3,18 +3,21 @@ nothing here asks anybody."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from core.connectors.answers import BrokerAnswer, Isolation
 from core.sparklogs.evidence import Certainty, NotRead, Problem
 from core.storage import Location
 
 if TYPE_CHECKING:
+    from core.checkpoint import Checkpoint
     from core.connectors.delta.log import DeltaLog
     from core.connectors.file_sink_log import FileSinkLog
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,6 +254,12 @@ class ConnectorAnswers:
         """What could not be read of the table that the source ``key`` reads."""
         table = self.tables.get(key)
         return () if table is None else table.not_read
+
+    def kept(self, ck: Checkpoint, name: str, make: Callable[[], T]) -> T:
+        """What ``make`` gives with these answers, made once for each reading of a checkpoint."""
+        # The answers are kept beside it, so that no others get their id.
+        found: tuple[T, ConnectorAnswers] = ck.kept(f"{name} {id(self)}", lambda: (make(), self))
+        return found[0]
 
     @property
     def sink_not_read(self) -> tuple[NotRead, ...]:

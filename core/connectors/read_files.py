@@ -4,6 +4,7 @@ looked for, the oldest, the newest and some between them."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from core.checkpoint.model import FileLogEntry
@@ -12,8 +13,9 @@ from core.errors import StorageError
 from core.messages import Sentence, say
 
 if TYPE_CHECKING:
-    from core.checkpoint import Checkpoint
+    from core.checkpoint import Checkpoint, Source
     from core.connectors import ConnectorAnswers
+    from core.storage import Location
 
 LOOKED_FOR = 30
 """So many files of a source are looked for. One that cleans up removes the oldest first; a person any."""
@@ -45,21 +47,19 @@ def _looks(
 ) -> Iterator[tuple[Sequence[FileLogEntry], InputLook]]:
     """Of each file source the files that were looked for, and what became of them; once for each reading."""
     for source in ck.sources:
-        if not source.kind.has_own_log or source.directory is None:
-            continue
         place = connectors.places.get(source.key)
-        if place is None and not ck.location.is_local:
-            continue  # one request for each file, of a page that has not asked for the source
-        try:
-            entries = source.context.file_log
-        except StorageError:
-            continue
-        chosen = _spread(entries)
-        slot = f"files read by {source.key} {place}"
-        yield (
-            chosen,
-            ck.kept(slot, lambda: look_for_inputs(chosen, entries, ck.location, ck.settings, place)),  # noqa: B023
-        )
+        # Without a place that was named, a store would get one request for each file.
+        if source.kind.has_own_log and (place is not None or ck.location.is_local):
+            yield ck.kept(f"files read by {source.key} {place}", partial(_look, ck, source, place))
+
+
+def _look(ck: Checkpoint, source: Source, place: Location | None) -> tuple[Sequence[FileLogEntry], InputLook]:
+    try:
+        entries = source.context.file_log
+    except StorageError:
+        entries = ()
+    chosen = _spread(entries)
+    return chosen, look_for_inputs(chosen, entries, ck.location, ck.settings, place)
 
 
 def _spread(entries: Sequence[FileLogEntry]) -> Sequence[FileLogEntry]:

@@ -359,7 +359,7 @@ def _watermark_in_force(ck: Checkpoint, committed: int | None, entry: OffsetEntr
     people change the offset entry; 0 for none."""
     if committed is None or entry is None:
         return 0
-    before = ck.commit(committed - 1) if committed - 1 in ck.commit_files else None
+    before = ck.commit(committed - 1)
     named = before.next_watermark_ms if isinstance(before, CommitEntry) else None
     return (entry.watermark_ms if named is None else named) or 0
 

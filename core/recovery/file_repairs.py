@@ -168,11 +168,9 @@ def file_repairs(
     ``forecast`` is what the next start does now. With ``level`` deep the contents of the state files count
     too. Raises :class:`StorageError` when something cannot be listed.
     """
-    slot = f"file_repairs {level} {id(connectors)}"
-    found: tuple[FileRepairs, ConnectorAnswers] = ck.kept(
-        slot, lambda: (_file_repairs(ck, forecast, connectors, level), connectors)
+    return connectors.kept(
+        ck, f"file_repairs {level}", lambda: _file_repairs(ck, forecast, connectors, level)
     )
-    return found[0]
 
 
 def _file_repairs(
@@ -527,7 +525,7 @@ def _watermark(plan: _Plan, answer: Forecast) -> None:
     """A watermark that somebody changed in the newest offset entry: the commit before names what it was."""
     number = plan.newest
     entry = plan.ck.offset(number)
-    commits = (plan.ck.commit(i) for i in (number - 1, number) if i in plan.ck.commit_files)
+    commits = (plan.ck.commit(i) for i in (number - 1, number))
     # without the commit before, the own one: a start takes the later of that and the entry's
     known = next((each for each in commits if isinstance(each, CommitEntry)), None)
     was = None if known is None else known.next_watermark_ms

@@ -66,7 +66,7 @@ def findings(
             checkpoint, spark, next_batch_of(query), level, connectors, seconds=seconds, progress=progress
         )
     ck = reading.checkpoint
-    foreseen = list(_of_forecast(reading))
+    foreseen = list(_of_forecast(reading, connectors or ConnectorAnswers()))
     found = _once([*foreseen, *_look(ck, level, newest, reading.forecast, connectors)])
     if any(item.severity != "note" for item in found):
         checkpoint.doubt()
@@ -164,7 +164,7 @@ def _of_the_contents(reading: Reading) -> frozenset[tuple[str, tuple[Evidence, .
     return frozenset((damage.id, damage.evidence) for damage in known)
 
 
-def _of_forecast(reading: Reading) -> Iterator[Finding]:
+def _of_forecast(reading: Reading, connectors: ConnectorAnswers) -> Iterator[Finding]:
     """What stops the next start, and what it silently does to the data. Nothing while a running query changes
     the files between every two looks."""
     ck, answer = reading.checkpoint, reading.forecast
@@ -175,7 +175,7 @@ def _of_forecast(reading: Reading) -> Iterator[Finding]:
     if answer.outcome == "fail" and answer.reason is not None and not is_known:
         sentence, back, is_skipped = answer.sentence, None, False
         if answer.reason == "STATE_NOT_RESTORABLE":
-            way_back, back, is_skipped = state_checks.way_back(ck, answer.sink, answer.spark)
+            way_back, back, is_skipped = state_checks.way_back(ck, answer, connectors)
             sentence = say("findings_checks.with_way_back", sentence=sentence, way_back=way_back)
         stops = finding(
             answer.reason,

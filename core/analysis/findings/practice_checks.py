@@ -10,6 +10,7 @@ from core.analysis.findings.model import Finding
 from core.checkpoint import Checkpoint
 from core.checkpoint.model import Leftover
 from core.checkpoint.state import state_inventory
+from core.checkpoint.state_content.checksums import is_hidden
 from core.connectors import ConnectorAnswers
 from core.messages import say
 from core.sparklogs.evidence import Evidence
@@ -51,17 +52,11 @@ def leftovers(ck: Checkpoint, with_state: bool) -> Iterator[Finding]:
             total=len(items),
             size_bytes=size_bytes,
         )
-    lone = [item.path for item in items if _is_lone_checksum(item)]
+    temporary = [item.path for item in items if item.kind == "temporary"]
+    lone = [path for path in temporary if is_hidden(path.rpartition("/")[2])]
     if lone:
         sentence = say("findings_checks.lone_checksums", sentence=sentence, count=len(lone), file=lone[0])
     yield finding("LEFTOVERS", sentence, *(Evidence(item.path) for item in items[:SHOWN]))
-
-
-def _is_lone_checksum(item: Leftover) -> bool:
-    """Whether it is Hadoop's checksum of a file that is not there."""
-    name = item.path.rpartition("/")[2]
-    is_hidden = name.startswith(".") and name.endswith(".crc") and not name.endswith(".tmp.crc")
-    return item.kind == "temporary" and is_hidden
 
 
 def _is_stale_checksum(ck: Checkpoint, item: Leftover) -> bool:

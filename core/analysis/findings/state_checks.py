@@ -9,7 +9,7 @@ from core.analysis.copy_forecast import forecast_rolled_back, why_copy_fails
 from core.analysis.findings.catalogue import finding
 from core.analysis.findings.model import Finding
 from core.analysis.findings.state_health import growth_severity
-from core.analysis.forecast import Query
+from core.analysis.forecast import Forecast, Query
 from core.analysis.forecast.stale_snapshots import MOST_NAMED
 from core.analysis.forecast.versions import V40, Version
 from core.checkpoint import Checkpoint
@@ -18,11 +18,8 @@ from core.checkpoint.model import OffsetEntry, OperatorState, StateFile
 from core.checkpoint.rewind import rewind
 from core.checkpoint.state import state_inventory
 from core.connectors import ConnectorAnswers
-from core.connectors.model import SinkState
 from core.messages import Sentence, say
 from core.sparklogs.evidence import Evidence
-
-_UNASKED = ConnectorAnswers()
 
 
 def later_versions(ck: Checkpoint) -> Iterator[Finding]:
@@ -65,14 +62,17 @@ def later_versions(ck: Checkpoint) -> Iterator[Finding]:
         yield finding("STATE_OF_LATER_BATCHES", sentence, Evidence(named.path), place=str(op.operator_id))
 
 
-def way_back(ck: Checkpoint, sink: SinkState | None, spark: str) -> tuple[Sentence, int | None, bool]:
+def way_back(
+    ck: Checkpoint, answer: Forecast, connectors: ConnectorAnswers
+) -> tuple[Sentence, int | None, bool]:
     """The batch that the checkpoint can be rolled back to, in one sentence and as a number (None: there is
     none), and whether there is one after which the file sink would skip the batches."""
     best = rewind(ck).newest
     if best is None:
         return say("findings_checks.no_way_back"), None, False
-    if why_copy_fails(forecast_rolled_back(ck, best, spark, Query(), _UNASKED)) is not None:
+    if why_copy_fails(forecast_rolled_back(ck, best, answer.spark, Query(), connectors)) is not None:
         return say("findings_checks.way_back_fails", batch_id=best), None, False
+    sink = answer.sink
     held = sink.holds_up_to_batch if sink is not None and sink.skips_any_query else None
     if held is not None and held > best:
         return say("findings_checks.way_back_skipped", version=best + 1, batch_id=best, held=held), None, True

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 
 from core.analysis.forecast.context import RestartContext
 from core.analysis.forecast.model import DUPLICATES, DataEffect, Risk
-from core.checkpoint.model import CommitEntry
 from core.messages import say
 from core.sparklogs.evidence import Evidence
 
@@ -26,11 +25,11 @@ def watermark_back(s: RestartContext) -> Iterator[Risk]:
         return
     now = newest.watermark_ms or 0  # without the field Spark continues with 0 (seen with 4.3)
     reached = [(before.watermark_ms, before.evidence)] if before is not None and before.watermark_ms else []
-    commit = _commit(s, s.n - 1)
+    commit = s.commit_entry(s.n - 1)
     if commit is not None and commit.next_watermark_ms:
         reached.append((commit.next_watermark_ms, commit.evidence))
     highest = max(reached, key=lambda pair: pair[0], default=None)
-    own = _commit(s, s.n)
+    own = s.commit_entry(s.n)
     taken = max(now, (own.next_watermark_ms or 0) if own is not None else 0)
     if highest is None or taken >= highest[0]:
         return
@@ -51,7 +50,7 @@ def watermark_raised(s: RestartContext) -> Iterator[Risk]:
     newest = s.newest
     if newest is None or s.n is None or not s.is_stateful or not newest.watermark_ms:
         return
-    commits = [each for each in (_commit(s, s.n - 1), _commit(s, s.n)) if each is not None]
+    commits = [each for each in (s.commit_entry(s.n - 1), s.commit_entry(s.n)) if each is not None]
     named = [each for each in commits if each.next_watermark_ms is not None]
     if not named or newest.watermark_ms <= max(each.next_watermark_ms or 0 for each in named):
         return
@@ -65,9 +64,3 @@ def watermark_raised(s: RestartContext) -> Iterator[Risk]:
     )
     evidence = (Evidence(newest.evidence.path, 2), known.evidence)
     yield Risk("WATERMARK_RAISED", sentence, evidence, _LOSS.may(), "inferred")
-
-
-def _commit(s: RestartContext, batch_id: int) -> CommitEntry | None:
-    """A commit that is there and can be read."""
-    entry = s.commit(batch_id) if batch_id in s.checkpoint.commit_files else None
-    return entry if isinstance(entry, CommitEntry) else None

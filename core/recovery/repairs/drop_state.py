@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from core.analysis.copy_forecast import why_copy_fails
 from core.analysis.forecast import Forecast
-from core.checkpoint.rewind import without_state
+from core.checkpoint.copies import without_state
 from core.messages import say
 from core.recovery.context import RecoveryContext
 from core.recovery.copies import risks_that_stay, start_of_copy

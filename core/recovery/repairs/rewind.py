@@ -13,8 +13,9 @@ from __future__ import annotations
 from core.analysis.copy_forecast import why_copy_fails
 from core.analysis.forecast import Forecast
 from core.analysis.watermark import batch_before
+from core.checkpoint.copies import damaged_entries
 from core.checkpoint.model import OffsetEntry
-from core.checkpoint.rewind import damaged_entries, rewind
+from core.checkpoint.rewind import rewind
 from core.checkpoint.sources.registry import parse
 from core.checkpoint.state import state_inventory
 from core.connectors.kafka.read_again import why_not_read_again

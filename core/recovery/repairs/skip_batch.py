@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from core.analysis.copy_forecast import why_copy_fails
 from core.analysis.forecast import Forecast
+from core.checkpoint.copies import behind_batch
 from core.checkpoint.model import FileLogEntry
-from core.checkpoint.rewind import behind_batch
 from core.checkpoint.sources.registry import parse
 from core.messages import say
 from core.messages.words import NOT_KNOWN
