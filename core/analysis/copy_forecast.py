@@ -27,7 +27,7 @@ def forecast_of_copy(
     for each reading of the checkpoint."""
     return connectors.kept(
         ck,
-        f"forecast of the copy {name} {spark} {query}",
+        f"copy {name} {spark} {query}",
         lambda: forecast(make(), spark, query, connectors=connectors),
     )
 

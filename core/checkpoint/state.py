@@ -33,8 +33,14 @@ from core.checkpoint.operator_metadata import (
     uses_one_partition,
 )
 from core.checkpoint.restore_chain import CommittedIds, restorable
-from core.checkpoint.state_content.checksums import is_hidden
-from core.checkpoint.state_names import OPERATOR_LEVEL, Directory, directory_of, name_of, plain_number
+from core.checkpoint.state_names import (
+    OPERATOR_LEVEL,
+    Directory,
+    directory_of,
+    is_hidden_checksum,
+    name_of,
+    plain_number,
+)
 from core.messages import say
 from core.sparklogs.budget import read_within
 from core.sparklogs.evidence import Certainty, Problem, problem
@@ -134,7 +140,7 @@ def sort_files(files: Iterable[FileInfo]) -> SortedState:
         if known is None:
             known = places[directory] = _place(found, directory)
         place, bucket = known
-        if name[:1] == "." and is_hidden(name):  # a name in a list of 440,000
+        if name[:1] == "." and is_hidden_checksum(name):  # a name in a list of 440,000
             side_files.append(info)
             continue
         present.add(info.path)

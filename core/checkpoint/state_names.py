@@ -57,6 +57,11 @@ TEMPORARY = Name("temporary")
 CHECKSUM = Name("checksum")
 
 
+def is_hidden_checksum(name: str) -> bool:
+    """Whether a file of this name is Hadoop's checksum of a file that was written to its end."""
+    return name[:1] == "." and name.endswith(".crc") and not name.endswith(".tmp.crc")
+
+
 def directory_of(path: str) -> Directory | None:
     """What the directory ``state/...`` holds, or None for one that Spark does not make."""
     parts = path.split("/")

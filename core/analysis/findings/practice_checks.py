@@ -10,7 +10,7 @@ from core.analysis.findings.model import Finding
 from core.checkpoint import Checkpoint
 from core.checkpoint.model import Leftover
 from core.checkpoint.state import state_inventory
-from core.checkpoint.state_content.checksums import is_hidden
+from core.checkpoint.state_names import is_hidden_checksum
 from core.connectors import ConnectorAnswers
 from core.messages import say
 from core.sparklogs.evidence import Evidence
@@ -53,7 +53,7 @@ def leftovers(ck: Checkpoint, with_state: bool) -> Iterator[Finding]:
             size_bytes=size_bytes,
         )
     temporary = [item.path for item in items if item.kind == "temporary"]
-    lone = [path for path in temporary if is_hidden(path.rpartition("/")[2])]
+    lone = [path for path in temporary if is_hidden_checksum(path.rpartition("/")[2])]
     if lone:
         sentence = say("findings_checks.lone_checksums", sentence=sentence, count=len(lone), file=lone[0])
     yield finding("LEFTOVERS", sentence, *(Evidence(item.path) for item in items[:SHOWN]))

@@ -45,11 +45,6 @@ def hidden_name(path: str) -> str:
     return f"{directory}{slash}.{name}.crc"
 
 
-def is_hidden(name: str) -> bool:
-    """Whether a file of this name is Hadoop's checksum of a file that was written to its end."""
-    return name[:1] == "." and name.endswith(".crc") and not name.endswith(".tmp.crc")
-
-
 def visible_name(path: str) -> str:
     """``a/b`` -> ``a/b.crc``."""
     return f"{path}.crc"
