@@ -85,6 +85,10 @@ SENTENCES: dict[str, str] = {
         " (JAVA_HOME, HADOOP_HOME, CLASSPATH; {cause}). webhdfs://<name node>:9870/<path> needs neither."
     ),
     "not_reached": "{where} cannot be reached ({cause}); check the endpoint and the network, then refresh.",
+    "turned_away": (
+        "{where}: the store answers, but turns requests away ({cause}): it has too many of them, or is not"
+        " well. Wait some minutes, then refresh. What lies there is not known, and nothing says that it is damaged."
+    ),
     "no_answer": "no answer within {seconds} seconds (setting store_seconds)",
     "needs_options": (
         '"{protocol}://" locations need options that a location cannot give; configure a root with'

@@ -174,7 +174,7 @@ class Door:
         except StorageError:
             raise
         except Exception as error:
-            sentence = storage_error(error, self.location)
+            sentence = self._sentence(error)
             if isinstance(error, ListingFailed):
                 self._not_read[f"{error.prefix}/"] = str(sentence)
             raise sentence from error
@@ -215,7 +215,7 @@ class Door:
         try:
             folders = self._store.list_after(after, first_page, self._tally)
         except Exception as error:
-            raise storage_error(error, self.location) from error
+            raise self._sentence(error) from error
         return {prefix: _listing(prefix, folders[prefix], read_at_ms) for prefix in after}
 
     def read(self, files: Iterable[FileInfo]) -> dict[str, Content]:
@@ -254,7 +254,7 @@ class Door:
         except StorageError:
             raise
         except Exception as error:
-            raise storage_error(error, self.location) from error
+            raise self._sentence(error) from error
         for path, seen in found.items():
             if isinstance(seen, ReadFailure):
                 self._not_read[path] = seen.reason
@@ -271,9 +271,12 @@ class Door:
             self._not_read.update(dict.fromkeys(paths, str(error)))
             raise
         except Exception as error:
-            sentence = storage_error(error, self.location)
+            sentence = self._sentence(error)
             self._not_read.update(dict.fromkeys(paths, str(sentence)))
             raise sentence from error
+
+    def _sentence(self, error: Exception) -> StorageError:
+        return storage_error(error, self.location, turned_away=self._tally.turned_away)
 
     def _confirmed(self, wanted: Mapping[str, FileInfo], fresh: dict[str, Content]) -> dict[str, Content]:
         """The contents, where those that do not fit the listing were read a second time, and judged by a

@@ -1,5 +1,5 @@
-"""What is hung into botocore: requests are counted, listings are read the short way, and a request can be
-watched without being sent."""
+"""What is hung into botocore: requests are counted, listings are read the short way, requests that the store
+turns away are remembered, and a request can be watched without being sent."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ def hang_into(client: Any) -> None:
     """Does all that for a client of botocore. Once more changes nothing."""
     events = client.meta.events
     events.register("before-send.s3", _before_send, unique_id="checkpoint-explorer-send")
+    events.register("response-received.s3", _note_busy, unique_id="checkpoint-explorer-busy")
     # Spelled with "*" because that is called before botocore's own handler, which would parse the whole page
     # to see that it is no error.
     events.register("before-parse.*.ListObjectsV2", _read_listing, unique_id="checkpoint-explorer-listing")
@@ -57,6 +58,19 @@ def _before_send(request: Any, event_name: str, **_: Any) -> Any:
         else:
             tally.add(get=1)
     return None
+
+
+def _note_busy(response_dict: dict[str, Any] | None, parsed_response: Any, **_: Any) -> None:
+    """Remembers that the store turned a request away, which botocore then sends again."""
+    tally = counting.get()
+    status = (response_dict or {}).get("status_code")
+    if tally is None or status is None:
+        return
+    if status == 429 or status >= 500:
+        code = (parsed_response or {}).get("Error", {}).get("Code", "")
+        tally.turned_away = f"{status} {code}".rstrip()
+    else:
+        tally.turned_away = ""
 
 
 class _Nothing:

@@ -74,6 +74,8 @@ class Tally:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._list = self._get = self._head = self._bytes = 0
+        self.turned_away = ""
+        """How the store turned the last request away (``503 SlowDown``). "": it did not."""
 
     def add(self, *, list: int = 0, get: int = 0, head: int = 0, bytes: int = 0) -> None:
         with self._lock:
@@ -149,11 +151,13 @@ def _cause(error: Exception) -> Exception:
     return _cause(error.cause) if isinstance(error, ListingFailed | NotAsked) else error
 
 
-def storage_error(error: Exception, location: Location, prefix: str = "") -> StorageError:
+def storage_error(
+    error: Exception, location: Location, prefix: str = "", turned_away: str = ""
+) -> StorageError:
     """The sentence for an error of a store. Knows the built-in errors; the cause's own words are added for
-    all others."""
+    all others. ``turned_away``: what the store answered while it was asked again and again."""
     if isinstance(error, ListingFailed):
-        return storage_error(error.cause, location, error.prefix)
+        return storage_error(error.cause, location, error.prefix, turned_away)
     if isinstance(error, StorageError):
         return error
     is_asked = not isinstance(error, NotAsked)
@@ -180,6 +184,10 @@ def storage_error(error: Exception, location: Location, prefix: str = "") -> Sto
     if not is_asked:
         words = str(error) if isinstance(error, OSError) and error.filename else f"{kind}: {_words_of(error)}"
         return StorageError(say("storage.not_asked", where=where, cause=hidden(words, secrets)), location.url)
+    if isinstance(error, TimeoutError) and turned_away:
+        return StorageError(say("storage.turned_away", where=where, cause=turned_away), location.url)
+    if isinstance(error, OSError) and error.errno == errno.EBUSY:  # s3fs: it asked again often enough
+        return StorageError(say("storage.turned_away", where=where, cause=_words(error)), location.url)
     if kind in UNREACHABLE or isinstance(error, ConnectionError | TimeoutError):
         words = (_reason_below(error) or _words(error)).split("?")[0]
         return StorageError(say("storage.not_reached", where=where, cause=words), location.url)

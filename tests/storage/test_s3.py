@@ -6,6 +6,7 @@ from __future__ import annotations
 import pytest
 
 from core.errors import AccessDenied, LocationNotFound, StorageError
+from core.settings import Settings
 from core.storage import Door, ReadFailure, parse_location
 from core.storage.s3_pages import parse_page
 from tests.storage.conftest import BUCKET
@@ -201,6 +202,20 @@ def test_a_request_that_fails_once_is_sent_again(
     assert (marked.requests.list, marked.requests.get) == (2, 2)
     seen = s3_server.stats()
     assert (seen["list"], seen["get"]) == (2, 2)
+
+
+def test_a_store_that_turns_every_request_away_is_not_one_that_gives_no_answer(
+    marked: Door, s3_server: S3Server
+) -> None:
+    s3_server.fail({"match": "", "status": 503, "code": "SlowDown", "times": -1})
+    door = Door.open(marked.location, Settings(store_seconds=2))
+    with pytest.raises(
+        StorageError, match=r"turns requests away \(503 SlowDown\).*Wait some minutes"
+    ) as caught:
+        door.list([""])
+    assert "cannot be reached" not in str(caught.value)
+    s3_server.fail()
+    assert door.list(["offsets"])["offsets"].files
 
 
 def test_a_server_that_does_not_answer_is_one_clear_sentence(s3_server: S3Server) -> None:
