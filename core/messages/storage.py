@@ -87,7 +87,7 @@ SENTENCES: dict[str, str] = {
     "not_reached": "{where} cannot be reached ({cause}); check the endpoint and the network, then refresh.",
     "turned_away": (
         "{where}: the store answers, but turns requests away ({cause}): it has too many of them, or is not"
-        " well. Wait some minutes, then refresh. What lies there is not known, and nothing says that it is damaged."
+        " well. Wait some minutes, then refresh. Nothing says that anything is damaged."
     ),
     "no_answer": "no answer within {seconds} seconds (setting store_seconds)",
     "needs_options": (
