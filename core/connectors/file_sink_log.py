@@ -242,6 +242,15 @@ class FileSinkLog:
             return ()
         return tuple(sorted(names - {info.name for info in files}))
 
+    def gone_of(self, batch_id: int) -> tuple[str, ...]:
+        """The names of the data files of one batch that are gone, ascending; empty where its log file does
+        not tell, or the log or the directory was not read whole."""
+        info = self._plain.get(batch_id)
+        if info is None or not self.gone_files:
+            return ()
+        names = {path.rsplit("/", 1)[-1] for path in self._entries.get(info.path) or ()}
+        return tuple(name for name in self.gone_files if name in names)
+
     @property
     def has_data_files(self) -> bool:
         """Whether the directory has any data file. An output that was emptied has none, and a copy of the log

@@ -9,7 +9,7 @@ there.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import Literal
@@ -19,6 +19,7 @@ from core.connectors.answers import TableCommit, TableTransaction
 from core.connectors.delta.log import DeltaLog
 from core.connectors.file_sink_log import LOG, FileSinkLog
 from core.connectors.model import ConcernKind, SinkBatch, SinkState, StoppedCompaction
+from core.connectors.sink_history import planned_after_written
 from core.messages import say
 from core.messages.words import capital, spanned
 from core.sparklogs.evidence import Certainty
@@ -194,6 +195,8 @@ def _file(ck: Checkpoint, log: FileSinkLog) -> SinkState:
             example=unknown.files[0].path,
         )
         notes.append((None, sentence))
+    if holds is not None:
+        judged = _of_this_query(ck, log, judged, {b.batch_id: b.modified_ms for b in read.batches})
     stopped = _stopped(ck, log, judged.pending)
     if log.missing:
         sentence = say(
@@ -209,7 +212,7 @@ def _file(ck: Checkpoint, log: FileSinkLog) -> SinkState:
         reason = log.damaged[0].reason.rstrip(".")
         sentence = say("sink.log_damaged", count=len(paths), reason=reason)
         notes.append(("entry_damaged" if is_skipped else "log_damaged", _with_compaction(stopped, sentence)))
-    elif judged.concern == "behind":
+    elif judged.concern == "behind" and judged.pending != "skipped":
         later = f"{judged.sentence} {say('sink.compacts_later', batch=_next_compaction(ck, log))}"
         judged = replace(judged, sentence=_with_compaction(stopped, judged.sentence) if stopped else later)
     elif holds is None and ck.commit_ids:
@@ -232,6 +235,27 @@ def _file(ck: Checkpoint, log: FileSinkLog) -> SinkState:
         _concerns(judged, notes),
         stopped,
     )
+
+
+def _of_this_query(
+    ck: Checkpoint, log: FileSinkLog, judged: _Judged, written_ms: Mapping[int, int | None]
+) -> _Judged:
+    """The comparison, where the log has a number before this checkpoint planned the batch (it is another
+    query's, or an earlier checkpoint's), or data files of the planned batch are gone."""
+    pending, planned_later = ck.pending_batch, planned_after_written(ck, written_ms)
+    if judged.concern == "behind":
+        both = {*written_ms} & {*ck.loaded_ids}
+        if not both or not both <= {*planned_later}:
+            return judged
+        return replace(judged, sentence=say("sink.log_of_another", url=log.url), concern="unknown")
+    if pending is None or judged.pending != "skipped" or judged.concern is not None:
+        return judged
+    if pending in planned_later:
+        return replace(judged, sentence=say("sink.pending_of_another", pending=pending), concern="ahead")
+    if log.has_data_files and (gone := log.gone_of(pending)):  # not a copy of the log alone
+        sentence = say("sink.pending_files_gone", pending=pending, count=len(gone), example=gone[0])
+        return replace(judged, sentence=sentence, concern="behind")
+    return judged
 
 
 def _compare(ck: Checkpoint, holds: int, log: Literal["delta", "file"]) -> _Judged:

@@ -207,8 +207,8 @@ def _twice(own: Sequence[_Run], resets: Sequence[int]) -> dict[int, tuple[int, i
     return found
 
 
-def _skipped(ck: Checkpoint, written_ms: Mapping[int, int | None]) -> tuple[int, ...]:
-    """Batches that were planned after the sink had their number, by the clocks of the two logs."""
+def planned_after_written(ck: Checkpoint, written_ms: Mapping[int, int | None]) -> tuple[int, ...]:
+    """Batches that this checkpoint planned after the sink had their number, by the clocks of the two logs."""
     slack_ms = ck.settings.clock_slack_ms
     found = []
     for batch_id in sorted(ck.loaded_ids):
@@ -218,10 +218,14 @@ def _skipped(ck: Checkpoint, written_ms: Mapping[int, int | None]) -> tuple[int,
             and entry.timestamp_ms
             and time_ms is not None
             and time_ms + slack_ms < entry.timestamp_ms
-            and batch_id in ck.commit_files
         ):
             found.append(batch_id)
     return tuple(found)
+
+
+def _skipped(ck: Checkpoint, written_ms: Mapping[int, int | None]) -> tuple[int, ...]:
+    """Those that are committed."""
+    return tuple(batch for batch in planned_after_written(ck, written_ms) if batch in ck.commit_files)
 
 
 def _of_output(ck: Checkpoint, log: FileSinkLog) -> SinkHistory:

@@ -212,6 +212,9 @@ SENTENCES: dict[str, str] = {
         " TABLE ... AS SELECT), take the full refresh, and insert the rows that only the copy has."
     ),
     "kafka_backfill": "Records in a topic cannot be merged or removed, so a backfill cannot be exact.",
+    "backfill_unreadable": (
+        "Which rows the old output has is not known, so none of them can be put into a new one: {trouble}"
+    ),
     "checkpoint_in_output": (
         "This option renames the old output {output}, and the checkpoint lies in it: bring the checkpoint"
         " to a place outside it first (backup, then restore_backup)."

@@ -71,6 +71,21 @@ SENTENCES: dict[str, str] = {
         "Pending batch {pending} is already in the output and will be skipped. No loss, no repeat, as long"
         " as it still has the same offsets."
     ),
+    "pending_of_another": (
+        "Pending batch {pending} will be skipped, regardless of content: the log of the output directory has"
+        " a batch {pending}, but it was written before this checkpoint planned its own. It is of another"
+        " query, or of an earlier checkpoint, and the rows of the pending batch do not reach the output. To"
+        " recover: the output directory of this query, or a new one."
+    ),
+    "pending_files_gone": (
+        "Pending batch {pending} is in the log of the output directory and will be skipped, but"
+        " {count:counted data file} of it {count:one is/are} gone, for example {example}: their rows are"
+        " lost."
+    ),
+    "log_of_another": (
+        "The batches in the log of {url} were written before this checkpoint planned batches with these IDs:"
+        " it is the output of another query, or of an earlier checkpoint."
+    ),
     "table_behind": (
         "{head} {batches:capital} {count:one is/are} committed in the checkpoint but not in the table: their"
         " rows are missing there (an older copy of the table, or a recreated one)."

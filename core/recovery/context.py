@@ -145,6 +145,13 @@ class RecoveryContext:
         return self.answers.get("sink") or self.seen_sink
 
     @property
+    def unreadable_output(self) -> str:
+        """Why nobody can tell which data files count in the output of a file sink; empty where its log tells,
+        or was not asked."""
+        concerns = self.sink_state.concerns if self.sink_state is not None else ()
+        return next((sentence for kind, sentence in concerns if kind in LOG_DAMAGE), "")
+
+    @property
     def behaviour(self) -> Behaviour | None:
         """What the chosen sink does with a batch it sees a second time."""
         return None if self.sink is None else SINK_BEHAVIOUR[self.sink]
@@ -380,15 +387,9 @@ def _decoded(ck: Checkpoint, connectors: ConnectorAnswers, restart: Forecast) ->
 AT_A_PLACE = ("delta", "foreach_txn", "foreach_merge", "foreach_append")
 """Sinks that may be a Delta table without a mark of this query in it."""
 
-UNFIT: tuple[ConcernKind, ...] = (
-    "behind",
-    "changed",
-    "ahead",
-    "log_hole",
-    "log_damaged",
-    "entry_damaged",
-    "forgotten",
-)
+LOG_DAMAGE: tuple[ConcernKind, ...] = ("log_hole", "log_damaged", "entry_damaged")
+
+UNFIT: tuple[ConcernKind, ...] = ("behind", "changed", "ahead", *LOG_DAMAGE, "forgotten")
 """Concerns about the sink after which no option may continue into it as if nothing had happened."""
 
 

@@ -174,6 +174,8 @@ def _why_no_refresh(context: RecoveryContext, option: OptionId) -> str | None:
         return say("recovery_options.flow_backfill", table=context.flow.table)
     if context.sink == "kafka":
         return say("recovery_options.kafka_backfill")
+    if trouble := context.unreadable_output:
+        return say("recovery_options.backfill_unreadable", trouble=trouble)
     kept_as = context.answers.get("sink_format")
     if context.sink == "foreach_merge" and kept_as not in (None, "delta"):
         return say("recovery_options.merge_needs_delta", format=kept_as)

@@ -13,7 +13,11 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from core.checkpoint import Checkpoint
+from core.connectors import ConnectorSettings
+from core.connectors.connect import ask_connectors
 from core.recovery import Answers, OptionId, generate, read_recovery_context
+from core.recovery.recipe import recipe
+from core.storage import parse_location
 from tests.spark.cases import EVERY_CASE
 from tests.support.recovery import (
     PLANNED,
@@ -776,6 +780,74 @@ def test_backfill_brings_back_exactly_the_rows_whose_files_are_gone(plain: Pipel
     again = run_in_session(script, plain.spark)
     assert again.status == 0, again.output
     assert plain.ids(plain.output, beside) == list(range(60))
+
+
+def test_a_backfill_that_has_nothing_to_add_ends_and_can_be_run_again(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """JSON keeps no columns where there are no rows: the script renamed everything and died of that, each
+    time."""
+    pipeline = Pipeline(spark, tmp_path / "json", PLAIN)
+    put_files(pipeline.source, range(3))
+    reader = spark.readStream.format("json").schema(SCHEMA).load(str(pipeline.source)).select("id", "key")
+    writer = reader.writeStream.format("json").option("checkpointLocation", str(pipeline.checkpoint))
+    writer.trigger(availableNow=True).start(str(pipeline.output)).awaitTermination()
+    script = pipeline.script("backup_and_backfill", sink_format="json", backfill_keys="id")
+    for _ in range(2):
+        done = run_in_session(script, spark)
+        assert done.status == 0, done.output
+        assert "nothing is added" in done.output
+        assert sorted(row["id"] for row in spark.read.json(str(pipeline.output)).collect()) == list(range(30))
+        assert not Path(f"{pipeline.output}.backfill-batch-0").exists()
+
+
+def test_a_backfill_leaves_out_data_files_that_the_old_output_has_lost(plain: Pipeline) -> None:
+    (plain.source / "part 001.json").unlink()
+    entry = (plain.output / "_spark_metadata" / "2").read_text(encoding="utf-8").splitlines()[1]
+    Path(json.loads(entry)["path"].removeprefix("file://")).unlink()
+    script = plain.script("backup_and_backfill", source_complete="no", backfill_keys="id")
+    done = run_in_session(script, plain.spark)
+    assert done.status == 0, done.output
+    assert "1 of 4 data files of the old output are gone" in done.output
+    assert plain.ids(plain.output, Path(f"{plain.output}.backfill-batch-2")) == list(range(60))
+
+
+def _without_entry(log: Path) -> None:
+    (log / "2").unlink()
+    (log / ".2.crc").unlink()
+
+
+def _with_a_cut_entry(log: Path) -> None:
+    changed = (log / "2").stat().st_mtime
+    (log / "2").write_text('v1\n{"path":"fi', encoding="utf-8")
+    (log / ".2.crc").unlink()
+    os.utime(log / "2", (changed, changed))
+
+
+@pytest.mark.parametrize("partition_by", [None, "key"])
+@pytest.mark.parametrize("harm", [_without_entry, _with_a_cut_entry])
+def test_an_output_whose_log_lacks_an_entry_is_refreshed_and_not_backfilled(
+    spark: SparkSession, tmp_path: Path, harm: Callable[[Path], None], partition_by: str | None
+) -> None:
+    """Nobody knows which files such a log names. The refresh refused after its dry run had passed, and the
+    backfill, which reads the old output, was recommended."""
+    pipeline = Pipeline(spark, tmp_path / "hole", PLAIN, partition_by)
+    put_files(pipeline.source, range(5))
+    pipeline.run()
+    harm(pipeline.output / "_spark_metadata")
+    put_files(pipeline.source, [5])
+    ck = Checkpoint.open(str(pipeline.checkpoint))
+    connectors = ask_connectors(ck, ConnectorSettings(sink=parse_location(str(pipeline.output))))
+    context = read_recovery_context(ck, Answers({"platform": "pyspark", **pipeline.answers()}), connectors)
+    backfill = recipe(context, "backup_and_backfill")
+    assert not backfill.possible and "is not known" in backfill.why
+    script = pipeline.script("full_refresh")
+    assert run_in_session(script, spark, execute=False).status == 0
+    done = run_in_session(script, spark)
+    assert done.status == 0, done.output
+    assert sorted(pipeline.ids()) == list(range(60))
+    is_partitioned = any("=" in path.name for path in pipeline.output.iterdir())
+    assert is_partitioned == (partition_by is not None)
 
 
 def test_strange_names_do_not_break_the_code(spark: SparkSession, tmp_path: Path) -> None:

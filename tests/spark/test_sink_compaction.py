@@ -1,11 +1,12 @@
-"""The batch that compacts the log of a real file sink of which a file is missing or damaged: the forecast names
-the batch and the error before Spark shows it."""
+"""What the log of a real file sink makes of the next batch. One that compacts a log of which a file is missing
+or damaged: the forecast names the batch and the error before Spark shows it."""
 
 from __future__ import annotations
 
 import json
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ from core.analysis.forecast import Query, forecast
 from core.checkpoint import Checkpoint
 from core.connectors import ConnectorAnswers
 from core.connectors.file_sink_log import FileSinkLog
+from core.recovery import Answers, read_recovery_context
 from core.storage import parse_location
 from tests.support import damage as d
 
@@ -130,3 +132,48 @@ def test_an_output_behind_the_checkpoint_stops_a_later_compaction(
     assert not (place / "ck/commits/9").exists() and (place / "ck/commits/7").exists()
     with pytest.raises(Exception, match="_spark_metadata/6"):
         spark_session.read.json(str(place / "out")).count()
+
+
+def _planned_and_written(place: Path) -> None:
+    """The newest batch is in the output and has no commit."""
+    d.remove(place / "ck/commits/8")
+
+
+def _dated_a_day_before(place: Path) -> None:
+    _planned_and_written(place)
+    for path in (place / "out/_spark_metadata").iterdir():
+        os.utime(path, (path.stat().st_mtime - 86_400,) * 2)
+
+
+def _without_its_data(place: Path) -> None:
+    _planned_and_written(place)
+    entry = (place / "out/_spark_metadata/8").read_text(encoding="utf-8").splitlines()[1]
+    (place / "out" / json.loads(entry)["path"].rpartition("/")[2]).unlink()
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    ("harm", "risk", "words"),
+    [
+        (_planned_and_written, None, "No loss, no repeat"),
+        (_dated_a_day_before, "SINK_AHEAD", "written before this checkpoint planned its own"),
+        (_without_its_data, "SINK_BEHIND", "1 data file of it is gone"),
+    ],
+)
+def test_a_planned_batch_that_the_log_has_is_only_safe_with_its_own_files(
+    spark_session: SparkSession, tmp_path: Path, harm: Callable[[Path], None], risk: str | None, words: str
+) -> None:
+    """Spark compares the number alone: it skips the batch without a word, whatever the entry is worth."""
+    made = Written(spark_session, tmp_path)
+    place = tmp_path / "first"
+    harm(place)
+    ck = Checkpoint.open(str(place / "ck"))
+    connectors = ConnectorAnswers(sink=FileSinkLog.open(parse_location(str(place / "out"))))
+    said = forecast(ck, query=NEW, connectors=connectors)
+    assert (risk is None or said.risk(risk) is not None) and words in said.sentence, said.sentence
+    context = read_recovery_context(ck, Answers({"sink": "file"}), connectors, said)
+    assert (context.sink_trouble == "") == (risk is None)
+    before = (place / "out/_spark_metadata/8").read_bytes()
+    made.run(place)
+    assert (place / "ck/commits/8").exists()
+    assert (place / "out/_spark_metadata/8").read_bytes() == before

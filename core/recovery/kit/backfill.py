@@ -31,7 +31,7 @@ class Backfill:
             )
         if run.read_record() is not None:
             return
-        rows = read_output(run, [run.sink_path]) if run.sink_path else None
+        rows = self.read_old_output(run.sink_path) if run.files.names(run.sink_path) else None
         several = 0 if rows is None else self.repeated_keys(rows.distinct())
         if several:
             show(
@@ -47,7 +47,7 @@ class Backfill:
             return []
         if not run.files.names(run.aside_output):
             return [(None, "the backfill: there is no old output")]
-        old = self.read_old_output()
+        old = self.read_old_output(run.aside_output)
         if old is None:
             return [(None, "the backfill: the old output has no rows")]
         if run.sink == "foreach_merge":
@@ -57,30 +57,41 @@ class Backfill:
         new = read_output(run, places)
         if new is None:
             raise Refused("The refreshed output is empty, so there is nothing to compare the backup with.")
-        missing = self.without_keys_of(old, new).write.format(run.sink_format).options(**run.sink_options())
-        if run.sink != "file":
-            missing.mode("append").save(run.sink_path)
-        elif not run.files.exists(run.backfill_path):
-            # Rows added to the directory of a file sink are not in its log, so no reader would see them:
-            # they go to a directory beside it.
-            building = run.backfill_path + ".preparing"
-            if run.files.exists(building):
-                run.files.put_aside(building)
-            missing.save(building)
-            run.files.rename(building, run.backfill_path)
-            both = f"{run.sink_path!r} and {run.backfill_path!r}"
-            show(f"Readers read both and combine them with unionByName: {both}.")
+        missing = self.without_keys_of(old, new)
+        if missing.isEmpty():
+            show("No row of the old output is missing in the new one: nothing is added.")
+        elif run.sink == "file":
+            self.write_beside(missing)
+        else:
+            self.writer(missing).mode("append").save(run.sink_path)
         return [self.check_keys(old, places)]
 
-    def read_old_output(self) -> Any:
-        """The old output under its new name. A file sink log has the old paths, which Spark cannot follow
-        there; this function can."""
+    def writer(self, rows: Any) -> Any:
+        """A writer in the format of the sink."""
+        return rows.write.format(self.run.sink_format).options(**self.run.sink_options())
+
+    def write_beside(self, missing: Any) -> None:
+        """Rows added to the directory of a file sink are not in its log, so no reader would see them: they
+        go to a directory beside it."""
+        run = self.run
+        building = run.backfill_path + ".preparing"
+        if run.files.exists(building):
+            run.files.put_aside(building)
+        self.writer(missing).save(building)
+        run.files.rename(building, run.backfill_path)
+        both = f"{run.sink_path!r} and {run.backfill_path!r}"
+        show(f"Readers read both and combine them with unionByName: {both}.")
+
+    def read_old_output(self, place: str) -> Any:
+        """The old output, at its place or under its new name; None where it has no rows. A file sink log has
+        the old paths, which Spark cannot follow there; this function can. Data files that are gone are left
+        out and counted. Refuses a log of which a part is missing or damaged."""
         run = self.run
         reader = run.spark.read.format(run.sink_format).options(**run.sink_options())
-        log = f"{run.aside_output}/_spark_metadata"
+        log = f"{place}/_spark_metadata"
         if run.sink != "file" or not run.files.exists(log):
-            return reader.load(run.aside_output)
-        numbers = sink_numbers(run.files, run.aside_output) or [-1]
+            return reader.load(place)
+        numbers = sink_numbers(run.files, place) or [-1]
         root, kept = run.files.plain_path(run.sink_path) + "/", {}
         for entry in log_entries(run.files, log, max(numbers)):
             _, found, inside = unquote(entry["path"]).partition(root)
@@ -88,9 +99,13 @@ class Backfill:
                 raise Refused(
                     f"The log of the old output names {entry['path']}, which is not below {run.sink_path}."
                 )
-            kept[f"{run.aside_output}/{inside}"] = entry.get("action", "add") == "add"
-        paths = [path for path, is_kept in kept.items() if is_kept]
-        return reader.option("basePath", run.aside_output).load(paths) if paths else None
+            kept[f"{place}/{inside}"] = entry.get("action", "add") == "add"
+        named = [path for path, is_kept in kept.items() if is_kept]
+        there = {f"{place}/{inside}" for inside in run.files.sizes(place)}
+        paths = [path for path in named if path in there]
+        if len(paths) < len(named):
+            show(f"{len(named) - len(paths)} of {len(named)} data files of the old output are gone.")
+        return reader.option("basePath", place).load(paths) if paths else None
 
     def without_keys_of(self, rows: Any, others: Any) -> Any:
         """The rows whose key is not among the others; nulls count as equal."""

@@ -228,7 +228,19 @@ def partition_columns(run: QueryRun) -> list[str]:
     if numbers is None:
         return []
     root = run.files.plain_path(place) + "/"
-    for entry in log_entries(run.files, f"{place}/_spark_metadata", max(numbers)):
+    try:
+        entries = log_entries(run.files, f"{place}/_spark_metadata", max(numbers))
+    except Refused:
+        return directory_columns(run, place)
+    for entry in entries:
         inside = entry["path"].partition(root)[2] or unquote(entry["path"]).partition(root)[2]
         return [unquote(part.partition("=")[0]) for part in inside.split("/")[:-1] if "=" in part]
     return []
+
+
+def directory_columns(run: QueryRun, place: str) -> list[str]:
+    """How an output is partitioned, by the names of its directories: where its log does not tell."""
+    named = [name for name in run.files.directories(place) if "=" in name]
+    if not named:
+        return []
+    return [unquote(named[0].partition("=")[0]), *directory_columns(run, f"{place}/{named[0]}")]
