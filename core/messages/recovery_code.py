@@ -59,6 +59,7 @@ SENTENCES: dict[str, str] = {
         " finds it."
     ),
     "query_file": "Your query, imported by this script.",
+    "as_pinned": "As the checkpoint has it; used where the session sets nothing.",
     "batch_result": "Whether a batch query over all input gives the same rows.",
     "sink_path": "Where the query writes.",
     "partition_by": "Columns of partitionBy; None: as the log of the sink tells.",

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from core import __version__
+from core.checkpoint.state import PARTITIONS_KEY, PROVIDER_KEY
 from core.messages import say, say_of
 from core.recovery.answers import OptionId, is_secret
 from core.recovery.context import RecoveryContext, SourcePosition
@@ -352,6 +353,7 @@ def _query_values(context: RecoveryContext, made: Recipe) -> list[Constant]:
         ),
         Constant("OUTPUT_MODE", mode or only_mode(context), "", say("recovery_code.need_mode")),
         Constant("KEEPS_STATE", context.needs_state),
+        *_state_settings(context),
         Constant("OFFSET_LOG_VERSION", context.offset_version),
         Constant(
             "ACCEPT_LOSS",
@@ -363,6 +365,18 @@ def _query_values(context: RecoveryContext, made: Recipe) -> list[Constant]:
             _is_batch_result(context, mode or only_mode(context)),
             say("recovery_code.batch_result"),
         ),
+    ]
+
+
+def _state_settings(context: RecoveryContext) -> list[Constant]:
+    """What the checkpoint has pinned and a new one would take from the session: a session of its own has the
+    defaults, with which some queries do not start (transformWithState needs RocksDB)."""
+    pinned = context.ck.conf if context.needs_state else {}
+    names = {"STATE_PROVIDER": PROVIDER_KEY, "SHUFFLE_PARTITIONS": PARTITIONS_KEY}
+    return [
+        Constant(name, pinned[key], say("recovery_code.as_pinned"))
+        for name, key in names.items()
+        if key in pinned
     ]
 
 

@@ -850,6 +850,22 @@ def test_an_output_whose_log_lacks_an_entry_is_refreshed_and_not_backfilled(
     assert is_partitioned == (partition_by is not None)
 
 
+def test_a_refresh_keeps_the_state_store_and_its_partitions(spark: SparkSession, tmp_path: Path) -> None:
+    """A script has a session of its own, where transformWithState did not start: HDFS is Spark's default."""
+    provider = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+    spark.conf.set("spark.sql.streaming.stateStore.providerClass", provider)
+    spark.conf.set("spark.sql.shuffle.partitions", "3")
+    pipeline = Pipeline(spark, tmp_path / "distinct", DISTINCT)
+    put_files(pipeline.source, range(2))
+    pipeline.run()
+    done = run_script(pipeline.script("full_refresh"), "--execute", "--query-is-stopped")
+    assert done.status in (0, 5), done.output
+    header = Path(f"{pipeline.checkpoint}.refresh-after-batch-1/offsets/0").read_text(encoding="utf-8")
+    conf = json.loads(header.splitlines()[1])["conf"]
+    assert conf["spark.sql.streaming.stateStore.providerClass"] == provider
+    assert conf["spark.sql.shuffle.partitions"] == "2", "what the session of the script sets comes first"
+
+
 def test_strange_names_do_not_break_the_code(spark: SparkSession, tmp_path: Path) -> None:
     # No backslash: Spark itself takes it as an escape in the path of a source.
     pipeline = Pipeline(spark, tmp_path / 'it\'s "so" %20 ü #1', PLAIN)

@@ -35,6 +35,10 @@ class QueryRun(Run):
         self.query_file: str = value("QUERY_FILE") or ""
         self.output_mode: str = value("OUTPUT_MODE") or ""
         self.keeps_state = bool(value("KEEPS_STATE"))
+        self.state_settings: dict[str, str | None] = {
+            "spark.sql.streaming.stateStore.providerClass": value("STATE_PROVIDER"),
+            "spark.sql.shuffle.partitions": value("SHUFFLE_PARTITIONS"),
+        }
         self.offset_log_version: int = value("OFFSET_LOG_VERSION") or 1
         self.accept_loss = bool(value("ACCEPT_LOSS"))
         self.is_batch_result = bool(value("RESULT_IS_BATCH_RESULT"))
@@ -106,6 +110,10 @@ class QueryRun(Run):
         spark.conf.set("spark.sql.streaming.numRecentProgressUpdates", "10000")
         if any(source["name"] for source in self.sources):
             spark.conf.set("spark.sql.streaming.queryEvolution.enableSourceEvolution", "true")
+        given = {row["key"] for row in spark.sql("SET").collect()}
+        for name, pinned in self.state_settings.items():
+            if pinned is not None and name not in given:
+                spark.conf.set(name, pinned)
         check_connectors(spark, {source["kind"] for source in self.sources} | {self.sink})
         return spark
 
