@@ -140,6 +140,9 @@ def _delta(ck: Checkpoint, log: DeltaLog) -> SinkState:
         *_gone(ck, batches, holds, read.commits),
         *_stateful(ck, judged),
     ]
+    is_skipped = judged.pending == "skipped" and judged.concern is None
+    if is_skipped and any(kind == "changed" for kind, _ in notes):
+        judged = replace(judged, sentence=say("sink.pending_in_changed_table", pending=ck.pending_batch))
     certainty: Certainty = "certain" if judged.is_sure else "needs_input"
     if not log.transactions_known and holds is None:
         certainty = "needs_input"

@@ -67,6 +67,10 @@ SENTENCES: dict[str, str] = {
         "Pending batch {pending} is already in the table and will be skipped. No loss, no repeat, as long as"
         " it still has the same offsets."
     ),
+    "pending_in_changed_table": (
+        "The table has the number of pending batch {pending}, so the batch will be skipped, whatever of its"
+        " rows the table still has."
+    ),
     "pending_in_output": (
         "Pending batch {pending} is already in the output and will be skipped. No loss, no repeat, as long"
         " as it still has the same offsets."

@@ -342,6 +342,16 @@ def test_a_commit_that_took_rows_away_since_is_a_risk(tmp_path: Path, operation:
     assert risks(answer) == ["SINK_CHANGED"] and words in answer.sentence
 
 
+def test_a_planned_batch_in_a_table_that_was_restored_since_is_not_said_to_be_there(tmp_path: Path) -> None:
+    table = sink(tmp_path / "s", 3)
+    commit(table, 4, [info("RESTORE", 4), taken("part-3.parquet")])
+    end = sink_state(
+        checkpoint(tmp_path, *(offset(n + 1) for n in range(3)), commits=2), DeltaLog.open(str(table))
+    )
+    assert end.pending == "skipped" and "No loss" not in end.sentence
+    assert "whatever of its rows the table still has" in end.sentence
+
+
 def test_a_commit_before_the_newest_batch_is_not_told_as_one_since(tmp_path: Path) -> None:
     table = sink(tmp_path / "s", 2)
     commit(table, 3, [info("RESTORE", 3)])
