@@ -56,6 +56,7 @@ BESIDE = (JOB_SETTINGS, RESTORE_VERSIONS)
 MOST_LINES = 80
 """A script without its kit is read at night."""
 LONG_LINE = 100
+OF_STATE = ("KEEPS_STATE", "STATE_PROVIDER", "SHUFFLE_PARTITIONS")
 PACKAGES = {
     "kafka": "org.apache.spark:spark-sql-kafka-0-10_2.13:<version of your Spark>",
     "delta": "io.delta:delta-spark_2.13:<version for your Spark>",
@@ -179,7 +180,8 @@ def _file_with_kit(template: str, constants: Sequence[Constant], **values: objec
 
 
 def _lines(constants: Sequence[Constant], density: int) -> list[_Line]:
-    """Each value on a line; with a density of 2 those of one source together, with 3 those of all sources."""
+    """Each value on a line; with a density of 2 those of the state and of one source together, with 3 those of
+    all sources."""
     found = []
     for group, members in groupby(constants, partial(_group, density=density)):
         together = tuple(members)
@@ -195,8 +197,10 @@ def _lines(constants: Sequence[Constant], density: int) -> list[_Line]:
 def _group(constant: Constant, density: int) -> str:
     """What a value shares its line with; empty for a line of its own."""
     source = re.match(r"SOURCE_[0-9]+_", constant.name)
-    if source is None or density < 2:
+    if density < 2:
         return ""
+    if source is None:
+        return "STATE" if constant.name in OF_STATE else ""
     return source[0] if density == 2 else "SOURCE"
 
 

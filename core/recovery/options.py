@@ -189,10 +189,12 @@ def _restart(context: RecoveryContext, made: Recipe) -> Cells:
         if planned is not None
         else say("recovery_options.reads_new")
     )
+    loses = yours.loses if yours is not None and made.possible else ""
+    is_loss = bool(loses) and not loses.startswith(say("recovery_effects.nothing").rstrip("."))
     return (
         cell("low", "" if made.possible else made.why),
         cell("low", again if made.possible else ""),
-        cell("no", yours.loses if yours is not None and made.possible else ""),
+        cell("no", loses, corrected=is_loss),
         cell("idempotent_writers", yours.repeats if yours is not None and made.possible else ""),
         cell("no"),
         cell("no", say("recovery_options.all_kept")),
