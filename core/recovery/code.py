@@ -180,8 +180,8 @@ def _file_with_kit(template: str, constants: Sequence[Constant], **values: objec
 
 
 def _lines(constants: Sequence[Constant], density: int) -> list[_Line]:
-    """Each value on a line; with a density of 2 those of the state and of one source together, with 3 those of
-    all sources."""
+    """Each value on a line; with a density of 2 those of the state and of one source together, with 3 of all
+    sources."""
     found = []
     for group, members in groupby(constants, partial(_group, density=density)):
         together = tuple(members)
