@@ -10,7 +10,7 @@ from playwright.sync_api import Page
 from tests.browser.conftest import Visiting
 from tests.support.app import RunningApp, running_app
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.own_spark]
 
 HOT = "samples/windowed-aggregation-hot-partition/checkpoint"
 

@@ -44,6 +44,7 @@ def table(at: AppTest) -> list[dict[str, object]]:
 
 
 @pytest.mark.spark
+@pytest.mark.own_spark
 def test_what_spark_answers_is_what_the_files_say_and_hidden(open_page: OpenPage, spark_worker: None) -> None:
     at = open_page("state", HOT, ask="per_partition")
     asked(at)
@@ -70,6 +71,7 @@ def test_what_spark_answers_is_what_the_files_say_and_hidden(open_page: OpenPage
 
 
 @pytest.mark.spark
+@pytest.mark.own_spark
 def test_a_query_that_spark_refuses_is_one_sentence(open_page: OpenPage, spark_worker: None) -> None:
     at = open_page("state", HOT, ask="own")
     area = next(area for area in at.text_area if area.key == "own_query")
@@ -79,6 +81,7 @@ def test_a_query_that_spark_refuses_is_one_sentence(open_page: OpenPage, spark_w
 
 
 @pytest.mark.spark
+@pytest.mark.own_spark
 def test_without_java_the_page_stays_useful(
     open_page: OpenPage, spark_worker: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -49,7 +49,7 @@ from tests.support.spark import older_environment
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.own_spark]
 
 JOIN_FORMAT = "spark.sql.streaming.join.stateFormatVersion"
 Build = Callable[["SparkSession", Path], "DataFrame"]

@@ -53,6 +53,7 @@ def fleet(tmp_path: Path) -> Path:
 
 
 @pytest.mark.spark
+@pytest.mark.own_spark
 def test_the_rows_are_those_of_the_local_engine(
     fleet: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -481,6 +481,16 @@ def newest_sst(change: Callable[[Path], None]) -> Damage:
     return apply
 
 
+def without_sst_files(ck: Path) -> None:
+    """Every ``SSTs`` directory is gone, and the changelogs that retention removes: those before the newest zip."""
+    for store in ck.glob("state/0/[0-9]*"):
+        newest = max(int(path.stem) for path in store.glob("*.zip"))
+        remove(store / "SSTs")
+        for path in store.glob("*.changelog"):
+            if int(path.stem) < newest:
+                remove(path)
+
+
 def older_state_file(version: str, origin: str, *, partition: int = 1, store: str = "") -> Damage:
     """The content of an older delta or changelog in the place of a newer one."""
 

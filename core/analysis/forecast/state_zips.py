@@ -1,12 +1,12 @@
 """RocksDB zips whose .sst files are all gone: a copy or a clean-up rule that left ``SSTs/`` out.
 
 Only the zip names its .sst files, so it has to be read. That is done where a store has a zip and no .sst
-file at all, which a store with rows never has; single ones that are missing are seen by the deep check.
+file at all, which a store with rows hardly ever has; single ones that are missing are seen by the deep check.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from core.analysis.forecast.context import RestartContext
@@ -28,21 +28,22 @@ def check_sst_files(
 ) -> Verdict | None:
     """The first zip of the next start whose .sst files are not there; None when none shows."""
     bare = list(_bare_zips(op, version))[:ZIPS_READ]
-    infos = {file.path: FileInfo(file.path, file.size_bytes, file.modified_ms) for _, file in bare}
-    contents = s.checkpoint.door.read(list(infos.values())) if infos else {}
+    contents = _read(s, [file for _, file in bare])
     for partition, file in bare:
-        data = contents[file.path]
-        content = read_zip(data) if isinstance(data, bytes) else None
-        if not isinstance(content, ZipContent) or not content.sst_files:
+        content = contents.get(file.path)
+        if content is None:
             continue
-        if s.version >= V42 and _goes_without(op, partition, file, version, committed):
+        missing = _missing_without(s, op, partition, version, committed) if s.version >= V42 else None
+        if s.version >= V42 and missing is None:
             continue
         path = f"{file.path.rpartition('/')[0]}/SSTs/{content.sst_files[0].name}"
         why = say("forecast_steps.sst_missing", path=path, zip=file.path)
-        details = {"file": f"{s.location}/{path}"}
+        # 4.2 and newer look for the changelogs from the first one on before they give up.
+        goes_back = missing is not None and any(each.kind == "changelog" for each in partition.files)
+        details = {"file": f"{s.location}/{missing if goes_back else path}"}
         return failed(
             s,
-            "sst_missing",
+            "rocksdb_missing" if goes_back else "sst_missing",
             "STATE_NOT_RESTORABLE",
             why,
             Evidence(path),
@@ -52,26 +53,44 @@ def check_sst_files(
     return None
 
 
+def _read(s: RestartContext, files: Iterable[StateFile]) -> dict[str, ZipContent]:
+    """The zips that name .sst files, by path; those that could not be read are not among them."""
+    infos = {file.path: FileInfo(file.path, file.size_bytes, file.modified_ms) for file in files}
+    found = {}
+    for path, data in (s.checkpoint.door.read(list(infos.values())) if infos else {}).items():
+        content = read_zip(data) if isinstance(data, bytes) else None
+        if isinstance(content, ZipContent) and content.sst_files:
+            found[path] = content
+    return found
+
+
 def _bare_zips(op: OperatorState, version: int) -> Iterator[tuple[PartitionState, StateFile]]:
-    """The zip that each store starts from, of stores without any .sst or log file."""
+    """The zip that each store starts from, of stores without any .sst file."""
     expected = op.expected_partitions
     for partition in op.partitions:
         if expected is not None and partition.partition_id >= expected:
             continue
-        if any(file.kind in ("sst", "rocksdb_log") for file in partition.files):
+        if any(file.kind == "sst" for file in partition.files):
             continue
-        zips = [f for f in partition.files if f.kind == "zip" and (f.version or 0) <= version]
-        newest = max(zips, key=lambda file: file.version or 0, default=None)
-        if newest is not None and newest.size_bytes != 0:
+        if newest := next(iter(_zips(partition, version)), None):
             yield partition, newest
 
 
-def _goes_without(
-    op: OperatorState, partition: PartitionState, zip_file: StateFile, version: int, committed: CommittedIds
-) -> bool:
-    """Whether 4.2 and newer rebuild the version from what is there beside the zip."""
-    files = tuple(replace(f, size_bytes=0) if f is zip_file else f for f in partition.files)
+def _zips(partition: PartitionState, version: int) -> list[StateFile]:
+    """The zips up to a version, newest first, without those of no bytes, which another rule judges."""
+    zips = [f for f in partition.files if f.kind == "zip" and (f.version or 0) <= version]
+    newest_first = sorted(zips, key=lambda file: file.version or 0, reverse=True)
+    return [] if newest_first and newest_first[0].size_bytes == 0 else newest_first
+
+
+def _missing_without(
+    s: RestartContext, op: OperatorState, partition: PartitionState, version: int, committed: CommittedIds
+) -> str | None:
+    """What 4.2 and newer miss that rebuild the version without the zips that name .sst files, for the older
+    ones lack them, too; None when they can."""
+    useless = _read(s, _zips(partition, version)[:ZIPS_READ])
+    files = tuple(replace(f, size_bytes=0) if f.path in useless else f for f in partition.files)
     partitions = tuple(replace(p, files=files) if p is partition else p for p in op.partitions)
     without = replace(op, partitions=partitions)
     where = (partition.partition_id, partition.store, version, committed)
-    return first_missing(without, *where) is None
+    return first_missing(without, *where)

@@ -301,6 +301,7 @@ SNAPSHOTS: list[Case] = [
             d.state_missing("1", "delta"),
         ),
     ),
+    *snapshots("RF 4.9", ("snapshots_changelog",), "sst_files_gone_with_old_changelogs", d.without_sst_files),
     *snapshots("RF 4.10", ("snapshots_changelog",), "newest_zip_missing", d.newest_snapshot("zip", d.remove)),
     *snapshots(
         ("RF 4.10", "VF 1.5"), ("snapshots_changelog",), "newest_zip_empty", d.newest_snapshot("zip", d.empty)
