@@ -201,6 +201,15 @@ class FileSinkLog:
         return tuple(self._damaged[info.path] for info in chain if info.path in self._damaged)
 
     @lazy
+    def named_directories(self) -> tuple[str, ...]:
+        """The directories in which the log says that its data files lie, without those of partitions, oldest
+        first; nothing when a part of it is missing or unreadable."""
+        if self.named_files is None:
+            return ()
+        paths = [path for info in self._log.files.values() for path in self._entries[info.path] or ()]
+        return tuple(dict.fromkeys(_without_partitions(path) for path in paths))
+
+    @lazy
     def named_files(self) -> frozenset[str] | None:
         """The names (last part of the path) of all files that the log names now; None when a part of it is
         missing or unreadable."""
@@ -325,6 +334,14 @@ def _entry(fields: dict[str, object]) -> tuple[str, int | None] | None:
     if not isinstance(path, str):
         return None
     return unquote(path), size if isinstance(size, int) and not isinstance(size, bool) else None
+
+
+def _without_partitions(path: str) -> str:
+    """The directory of a data file, without the directories of its partition."""
+    parts = path.split("/")[:-1]
+    while parts and "=" in parts[-1]:
+        parts.pop()
+    return "/".join(parts)
 
 
 def _total(sizes: Iterable[int | None]) -> int | None:

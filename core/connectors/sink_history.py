@@ -20,6 +20,7 @@ from core.checkpoint.model import OffsetEntry
 from core.connectors.answers import TableCommit
 from core.connectors.delta.log import DeltaLog
 from core.connectors.file_sink_log import FileSinkLog
+from core.connectors.input_files import is_outside
 from core.storage import Location
 
 Writer = Literal["query", "application", "log"]
@@ -68,8 +69,9 @@ class SinkHistory:
 
     ``twice``: batch ID -> the two versions that have it, of this query. ``skipped``: batches of this
     checkpoint that were planned after the sink had their number. ``gone``: data files that the log of a file
-    sink names and that are not there; ``unknown``: data files that it does not name. ``limit_words`` says
-    what was not read.
+    sink names and that are not there; ``unknown``: data files that it does not name. ``elsewhere``: another
+    directory in which that log says that data files lie; empty when there is none, or nobody can tell.
+    ``limit_words`` says what was not read.
     """
 
     runs: tuple[SinkRun, ...] = ()
@@ -79,6 +81,7 @@ class SinkHistory:
     gone: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
     has_data_files: bool = True
+    elsewhere: str = ""
     limit_words: str = ""
 
     @property
@@ -256,8 +259,20 @@ def _of_output(ck: Checkpoint, log: FileSinkLog) -> SinkHistory:
         skipped=_skipped(ck, {batch.batch_id: batch.modified_ms for batch in batches}),
         gone=log.gone_files,
         has_data_files=log.has_data_files,
+        elsewhere=_elsewhere(ck, log),
         unknown=tuple(info.path for info in compared.files),
         limit_words=" ".join(part for part in (read.limit_words, compared.words) if part),
+    )
+
+
+def _elsewhere(ck: Checkpoint, log: FileSinkLog) -> str:
+    return next(
+        (
+            directory
+            for directory in log.named_directories
+            if is_outside(f"{directory}/file", log.location, ck.location, ck.settings)
+        ),
+        "",
     )
 
 

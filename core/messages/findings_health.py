@@ -108,6 +108,12 @@ SENTENCES: dict[str, str] = {
         "_spark_metadata names {files:counted data file} that {files:one is/are} no longer in the output, for"
         " example {example}: their rows are gone, and Spark cannot read the output (file not found)."
     ),
+    "sink_files_elsewhere": (
+        "_spark_metadata names data files in {place}, not in {url}: the output was moved or copied. Spark"
+        " writes on here, and readers look for those files there: without the old place they do not get the"
+        " rows written before, or fail. Move the output back, or let readers set"
+        " spark.sql.streaming.fileStreamSink.ignoreMetadata=true."
+    ),
     "sink_no_files": (
         "_spark_metadata names {files:counted data file} and the output has no data file at all: it was"
         " emptied, or only its log was copied here."

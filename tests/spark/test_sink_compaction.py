@@ -58,14 +58,14 @@ class Written:
             path.write_text(json.dumps({"k": number}) + "\n", encoding="utf-8")
             os.utime(path, (1_700_000_000 + number,) * 2)
 
-    def run(self, place: Path) -> None:
+    def run(self, place: Path, output: Path | None = None) -> None:
         """Until all files are read."""
         stream = self.spark.readStream.schema("k int").option("maxFilesPerTrigger", 1)
         query = (
             stream.json(str(self.root / "in"))
             .writeStream.format("json")
             .option("checkpointLocation", str(place / "ck"))
-            .option("path", str(place / "out"))
+            .option("path", str(output or place / "out"))
             .trigger(availableNow=True)
             .start()
         )
@@ -177,3 +177,28 @@ def test_a_planned_batch_that_the_log_has_is_only_safe_with_its_own_files(
     made.run(place)
     assert (place / "ck/commits/8").exists()
     assert (place / "out/_spark_metadata/8").read_bytes() == before
+
+
+@pytest.mark.spark
+def test_an_output_that_was_moved_hides_the_rows_written_before(
+    spark_session: SparkSession, tmp_path: Path
+) -> None:
+    made = Written(spark_session, tmp_path)
+    place, output = tmp_path / "first", tmp_path / "first/out"
+
+    def said(output: Path) -> list[str]:
+        ck = Checkpoint.open(str(place / "ck"))
+        connectors = ConnectorAnswers(sink=FileSinkLog.open(parse_location(str(output))))
+        found = findings(ck, connectors=connectors).findings
+        return [each.sentence for each in found if each.id == "SINK_FILES_GONE"]
+
+    assert said(output) == []
+    moved = tmp_path / "moved"
+    output.rename(moved)
+    (sentence,) = said(moved)
+    assert f"names data files in file://{output}, not in {moved}" in sentence
+    made.feed(COMPACTS, COMPACTS + 1)
+    made.run(place, moved)
+    assert [row.k for row in spark_session.read.json(str(moved)).collect()] == [COMPACTS]
+    output.symlink_to(moved)  # one place by two names
+    assert said(moved) == []

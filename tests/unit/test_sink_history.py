@@ -162,7 +162,7 @@ def test_a_foreach_batch_sink_shows_by_its_application(tmp_path: Path) -> None:
 def output(root: Path, batches: int = 3) -> Path:
     (root / "_spark_metadata").mkdir(parents=True)
     for number in range(batches):
-        body = {"path": f"file:///out/part-{number}", "size": 1, "isDir": False, "action": "add"}
+        body = {"path": (root / f"part-{number}").as_uri(), "size": 1, "isDir": False, "action": "add"}
         (root / "_spark_metadata" / str(number)).write_text(f"v1\n{json.dumps(body)}", encoding="utf-8")
         (root / f"part-{number}").write_bytes(b"x")
     return root

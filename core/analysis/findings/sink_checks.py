@@ -140,6 +140,13 @@ def _files(history: SinkHistory, url: str) -> Iterator[Finding]:
             certainty="certain" if history.has_data_files else "needs_input",
             severity="attention" if history.has_data_files else "note",
         )
+    elif history.elsewhere:
+        yield finding(
+            "SINK_FILES_GONE",
+            say("findings_health.sink_files_elsewhere", place=history.elsewhere, url=url),
+            *_evidence(url, ("_spark_metadata",)),
+            certainty="inferred",
+        )
     if history.unknown:
         yield finding(
             "SINK_FILES_WITHOUT_ENTRY",
