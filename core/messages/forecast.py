@@ -16,6 +16,14 @@ SENTENCES: dict[str, str] = {
     "unless_stateful": (
         "If the query keeps state, as its watermark suggests, it fails instead: there is no state/."
     ),
+    "unless_state_removed": (
+        "The checkpoint directory was changed after its newest commit: if state/ was removed from it, the"
+        " start fails instead."
+    ),
+    "unless_operator_removed": (
+        "state/ was changed after the newest commit: if the directory of an operator was removed from it, the"
+        " start fails instead."
+    ),
     "resume_idle": ("Spark will run no batch until there is new data; the next one is batch {batch_id}."),
     "resume_async": (
         "Spark will resume after batch {newest}, the newest that was logged. Progress was tracked"

@@ -23,6 +23,10 @@ EFFORT: dict[str, str] = {
 }
 """What a reset takes, by its method."""
 
+_FORGOTTEN_WITH_TIMERS = (
+    "what the state remembered is forgotten, and timers and timeouts that were set never fire, so what they"
+    " would have emitted is lost"
+)
 LOST_STATE: dict[str, str] = {
     "stateStoreSave": (
         "open windows are emitted without their older rows or not at all, and totals start at zero"
@@ -38,6 +42,16 @@ LOST_STATE: dict[str, str] = {
     "globalLimit": "the limit counts from zero again",
     "sessionWindowStateStoreSaveExec": "open sessions are lost",
     "other": "what the state remembered is forgotten",
+    **dict.fromkeys(
+        (
+            "transformWithStateExec",
+            "transformWithStateInPandasExec",
+            "transformWithStateInPySparkExec",
+            "flatMapGroupsWithState",
+            "applyInPandasWithState",
+        ),
+        _FORGOTTEN_WITH_TIMERS,
+    ),
 }
 """What an empty state means, by Spark's name of the operator."""
 
@@ -103,6 +117,12 @@ SENTENCES: dict[str, str] = {
         "No damage was found if the query keeps no state: there is no state/, and a query that needs it does"
         " not start (stateful). A plain start resumes after the last committed batch. If an older copy of the"
         " checkpoint was put back, first see whether the output has later batches."
+    ),
+    "best_restart_if_operators": (
+        "No damage was found if every stateful operator of the query has its directory: state/ was changed"
+        " after the newest commit, and without one of them the query does not start. A plain start resumes"
+        " after the last committed batch. If an older copy of the checkpoint was put back, first see whether"
+        " the output has later batches."
     ),
     "best_restart_at_sink": (
         "A plain start works, and what the forecast names as a risk leaves the rows of this sink as they"

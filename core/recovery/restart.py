@@ -21,6 +21,8 @@ CHANGED = ("changed", "removed", "added")
 """Answers to ``stateful`` after which the query that runs next is another one than the forecast is about."""
 LOST_ANYWAY = ("KAFKA_RECORDS_EXPIRED", "KAFKA_NEW_PARTITION_LATE")
 """What a source no longer has is lost by every option: a start that is told to go on keeps all the rest."""
+LACKS_OPERATOR = "forecast_steps.open_operator_removed"
+"""What a forecast has not checked where the directory of an operator may have been removed."""
 NO_RESTART = ("query_changed", "source_changed", "reprocess")
 """Answers to ``what_happened`` that a plain restart does not answer."""
 
@@ -149,6 +151,12 @@ def _may_lack_state(context: RecoveryContext) -> bool:
     return not context.has_state and context.answers.get("stateful") is None
 
 
+def _may_lack_an_operator(context: RecoveryContext) -> bool:
+    """Whether the directory of an operator may have been removed from state/."""
+    said = context.forecast.not_checked if context.forecast is not None else ()
+    return any(isinstance(each, Sentence) and each.key == LACKS_OPERATOR for each in said)
+
+
 def can_guard(context: RecoveryContext) -> bool:
     """Whether a planned batch fails at every start and its rows go through ``foreachBatch``, which can put
     those that the sink does not take aside."""
@@ -169,6 +177,8 @@ def why_recommended(context: RecoveryContext) -> Sentence:
         return say("recovery_options.best_restart_output_gone", sentence=context.lacks_output)
     if may_be_older(context) and _may_lack_state(context):
         return say("recovery_options.best_restart_if_stateless")
+    if may_be_older(context) and _may_lack_an_operator(context):
+        return say("recovery_options.best_restart_if_operators")
     if may_be_older(context):
         return say("recovery_options.best_restart_no_damage")
     if may_lack_its_sink(context):

@@ -11,6 +11,7 @@ from copy import copy
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from core.analysis.forecast.changed_directory import was_changed
 from core.analysis.forecast.contents import ContentReport
 from core.analysis.forecast.model import (
     DataEffect,
@@ -249,6 +250,26 @@ class RestartContext:
         newest = self.commit_entry(self.c)
         is_open = not self.is_stateful and self.query.operators is None and not self.has_only_foreign_state
         return is_open and newest is not None and bool(newest.next_watermark_ms)
+
+    @lazy
+    def may_lack_state(self) -> bool:
+        """Whether there is no state, nobody said what the query has, and something was removed from the
+        checkpoint directory, or put into it, after the newest commit. What lies there now does not explain
+        it."""
+        is_open = not self.is_stateful and self.query.operators is None and not self.checkpoint.has_state
+        is_explained = self.checkpoint.query_id is None or any(
+            "/" not in item.path for item in self.checkpoint.leftovers
+        )
+        return is_open and not is_explained and was_changed(self.checkpoint, "")
+
+    @lazy
+    def may_lack_an_operator(self) -> bool:
+        """The same of ``state/``: whether the directory of an operator may have been removed from it."""
+        if not self.checkpoint.has_state or self.query.operators is not None or not self.with_state:
+            return False
+        inventory = state_inventory(self.checkpoint)
+        is_explained = any(item.path.count("/") == 1 for item in inventory.leftovers)
+        return bool(inventory.operators) and not is_explained and was_changed(self.checkpoint, "state")
 
     def _batches_without_data(self) -> list[int]:
         read = set(self.checkpoint.loaded_ids)  # an entry before these is not worth a request

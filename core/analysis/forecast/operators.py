@@ -53,7 +53,14 @@ def check_operators(s: RestartContext) -> Verdict:
         if other is not None:
             return other
         note = say("forecast_steps.same_operators")
-        return Verdict(evidence=evidence, note=note, risks=elsewhere, certainty=sureness)
+        is_open = s.first_batch != 0 and s.may_lack_an_operator
+        return Verdict(
+            evidence=evidence,
+            note=note,
+            risks=elsewhere,
+            certainty="needs_input" if is_open else sureness,
+            not_checked=(say("forecast_steps.open_operator_removed"),) if is_open else (),
+        )
     asked = dict(enumerate(wanted))
     if s.version < V40:
         return _before_operator_metadata(s, asked, operators)

@@ -42,7 +42,13 @@ def rerun_sentences(s: RestartContext) -> tuple[Sentence, ...]:
 
 def unless_stateful(s: RestartContext) -> tuple[Sentence, ...]:
     """What happens instead when the query keeps state, where that is likely and there is none."""
-    return (say("forecast.unless_stateful"),) if s.lacks_suggested_state and s.first_batch else ()
+    if not s.first_batch:
+        return ()
+    if s.lacks_suggested_state:
+        return (say("forecast.unless_stateful"),)
+    if s.may_lack_state:
+        return (say("forecast.unless_state_removed"),)
+    return (say("forecast.unless_operator_removed"),) if s.may_lack_an_operator else ()
 
 
 def scratch_sentence(results: StepResults) -> Sentence:
