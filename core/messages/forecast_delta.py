@@ -46,6 +46,11 @@ SENTENCES: dict[str, str] = {
         "version {version} of the table of source {key} is {operation}, which a stream that is before it"
         " cannot follow without schemaTrackingLocation"
     ),
+    "open_columns": (
+        "whether the query hands on columns that {url} has not ({columns:listed 3}): version {version}"
+        " changed the schema of the table of source {key}, and without mergeSchema a batch fails with"
+        " DELTA_METADATA_MISMATCH"
+    ),
     # the range of a batch
     "source_version": (
         "the offset of source {key} in {at} has sourceVersion {version}, which no Delta release has written"

@@ -110,16 +110,16 @@ SENTENCES: dict[str, str] = {
         " the sink: a file sink or a Delta table that lost its log cannot be read after the next batch."
     ),
     "best_restart_no_damage": (
-        "No damage was found, and a plain start resumes after the last committed batch. If an older copy of"
+        "The next start meets no damage and resumes after the last committed batch. If an older copy of"
         " the checkpoint was put back, first see whether the output has later batches."
     ),
     "best_restart_if_stateless": (
-        "No damage was found if the query keeps no state: there is no state/, and a query that needs it does"
-        " not start (stateful). A plain start resumes after the last committed batch. If an older copy of the"
-        " checkpoint was put back, first see whether the output has later batches."
+        "The next start meets no damage if the query keeps no state: there is no state/, and one that needs"
+        " it does not start (stateful). A plain start resumes after the last committed batch. If an older"
+        " copy of the checkpoint was put back, first see whether the output has later batches."
     ),
     "best_restart_if_operators": (
-        "No damage was found if every stateful operator of the query has its directory: state/ was changed"
+        "The next start meets no damage if every stateful operator has its directory: state/ was changed"
         " after the newest commit, and without one of them the query does not start. A plain start resumes"
         " after the last committed batch. If an older copy of the checkpoint was put back, first see whether"
         " the output has later batches."

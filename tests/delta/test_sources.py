@@ -10,6 +10,7 @@ import pytest
 
 from core.analysis.forecast import forecast
 from core.checkpoint import Checkpoint
+from tests.support.delta import DeltaError
 from tests.support.delta_proof import Case
 
 pytestmark = pytest.mark.delta
@@ -21,6 +22,29 @@ def test_an_untouched_pipeline_goes_on_and_copies_what_waits(case: Make) -> None
     assert (said.outcome, said.batch_id, said.data.is_exact) == ("resume", 5, True)
     assert fact.ids == tuple(range(70))
     assert not any("Delta log of source" in line for line in said.not_checked)
+
+
+ALL_COLUMNS = """
+stream = session.readStream.format('delta').load(args['source'])
+writer = stream.writeStream.format('delta').option('checkpointLocation', args['checkpoint'])
+writer.trigger(availableNow=True).start(args['sink']).awaitTermination()
+"""
+
+
+def test_a_column_that_is_new_at_the_source_and_not_at_the_sink_leaves_the_start_open(case: Make) -> None:
+    """Only the code of the query knows whether it hands the column on."""
+    made = case()
+    made.sql("ALTER TABLE {sink} ADD COLUMNS (seq LONG)")
+    made.sql("ALTER TABLE {source} SET TBLPROPERTIES ('team' = 'night')")
+    assert made.forecast().certainty == "certain"
+    made.sql("ALTER TABLE {source} ADD COLUMNS (remark STRING)")
+    made.sql("INSERT INTO {source} VALUES (999, 999, 'x')")
+    said = made.forecast()
+    assert (said.outcome, said.certainty) == ("resume", "needs_input")
+    assert any("mergeSchema" in line and "(remark)" in line for line in said.not_checked)
+    with pytest.raises(DeltaError, match="DELTA_METADATA_MISMATCH"):
+        made.script(ALL_COLUMNS)
+    assert made.restart().causes == (), "this query selects the columns of the sink"
 
 
 def test_a_pending_batch_runs_again_with_its_own_range(case: Make) -> None:

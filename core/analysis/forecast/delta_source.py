@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from core.analysis.forecast.context import Range, RestartContext
+from core.analysis.forecast.delta_columns import new_columns
 from core.analysis.forecast.delta_errors import delta_error, delta_failure
 from core.analysis.forecast.delta_files import check_files_of_batch, check_files_that_wait
 from core.analysis.forecast.delta_offsets import (
@@ -45,6 +46,14 @@ REFILL_SECONDS = 60  # how far the clocks of two writers may differ
 def check_delta_range(s: RestartContext, part: Range, phase: FailsAt) -> Verdict:
     """The range of batch N asked again. ``ok`` False: Spark fails there. What follows from the offsets alone
     is judged without a table."""
+    found = _asked_again(s, part, phase)
+    question = new_columns(s, part) if found.ok is not False else None
+    if question is None:
+        return found
+    return replace(found, certainty="needs_input", not_checked=(*found.not_checked, question))
+
+
+def _asked_again(s: RestartContext, part: Range, phase: FailsAt) -> Verdict:
     refused = refused_offset(part, phase)
     if refused is not None:
         return refused

@@ -69,6 +69,7 @@ def check_ranges(s: RestartContext) -> Verdict:
     phase: FailsAt = "batch" if s.runs_again else "start"
     risks: list[Risk] = []
     not_checked: list[str] = []
+    is_open = False
     for part in ranges(s):
         verdict = _broken_line(s, part, phase)
         if verdict is not None:
@@ -93,6 +94,7 @@ def check_ranges(s: RestartContext) -> Verdict:
                 return verdict
             risks += verdict.risks
             not_checked += verdict.not_checked
+            is_open = is_open or verdict.certainty == "needs_input"
             if part.differs and part.key not in s.connectors.tables:
                 first = s.previous if s.previous is not None else s.n
                 not_checked.append(say("forecast.open_delta_log", key=part.key, batch_id=first))
@@ -103,7 +105,7 @@ def check_ranges(s: RestartContext) -> Verdict:
         evidence=(newest.evidence,),
         risks=tuple(risks),
         not_checked=tuple(not_checked),
-        certainty="certain" if is_told else "inferred",
+        certainty="needs_input" if is_open else "certain" if is_told else "inferred",
     )
 
 
