@@ -74,6 +74,10 @@ SENTENCES: dict[str, str] = {
         " help."
     ),
     "partitions_gone": "{at} has positions for {names}, which {count:one is/are} not on the broker any more",
+    "partitions_gone_recreated": (
+        "{at} has positions for {names}, which {count:one is/are} not on the broker any more: the topic was"
+        " deleted and recreated, because Kafka never removes a partition from a topic"
+    ),
     "partitions_gone_left_out": (
         "{at} has positions for {names}, which {count:one is/are} not on the broker any more: with"
         " failOnDataLoss=false Spark resumes without them; what was not read of them is lost."

@@ -60,6 +60,10 @@ SENTENCES: dict[str, str] = {
         "Topic {topic} ends before positions of the checkpoint in partition {partitions}: it was deleted and"
         " recreated."
     ),
+    "recreated_lacks": (
+        "Topic {topic} has no partition {partitions} any more: it was deleted and recreated,"
+        " because Kafka never removes a partition from a topic."
+    ),
     "not_again_other_topic": "The records cannot be read again. {about}",
     "not_again_planned_back": (
         "The records cannot be read again: topic {topic} was recreated, as the plan of batch {planned} shows,"

@@ -16,7 +16,7 @@ from core.checkpoint.sources.base import ResumePoint
 from core.checkpoint.sources.forms import compact, no_option, parse
 from core.checkpoint.sources.kafka import topics_of
 from core.connectors.kafka.judgement import JudgedPartition, Positions, judge_partition, recreated
-from core.connectors.kafka.partitions import similar_names
+from core.connectors.kafka.partitions import recreated_sentence, similar_names
 from core.messages import Sentence, say
 from core.messages.words import listed, near_moment
 
@@ -39,6 +39,7 @@ class _StartOffsets:
     recreated: list[JudgedPartition] = field(default_factory=list)
     younger: list[JudgedPartition] = field(default_factory=list)
     cut: list[JudgedPartition] = field(default_factory=list)
+    lacking: list[str] = field(default_factory=list)
     not_told: list[JudgedPartition] = field(default_factory=list)
     close: list[JudgedPartition] = field(default_factory=list)
 
@@ -130,22 +131,27 @@ def _start_offsets(
         short = [each for each in judged if each.state == "beyond_end"]
         is_cut = proof is not None and proof.shown_by == "cut_short"
         # One partition that ends before its position proves it for the whole topic.
-        is_other = proof is not None and proof.shown_by in ("ends_below", "other_id")
+        is_other = proof is not None and proof.shown_by in ("ends_below", "lacks", "other_id")
+        lacks = proof is not None and proof.shown_by == "lacks"
+        starts.lacking += [recreated_sentence(proof, answer)] if lacks and proof is not None else []
         is_recreated = is_other or topic in recreated_by_plan
-        begin = {each.partition: _start(starts, each, is_recreated=is_recreated) for each in judged}
+        begin = {
+            each.partition: _start(starts, each, is_recreated=is_recreated, lacks=lacks) for each in judged
+        }
         starts.cut += short if is_cut else []
         starts.recreated += [] if is_cut else short
         starts.recreated += [
             each
             for each in judged
-            if is_recreated and each.state == "ok" and not each.is_younger and each.position
+            if is_recreated and each.state == "ok" and (lacks or not each.is_younger) and each.position
         ]
         starts.options[topic] = {str(p): at for p, at in begin.items() if p in here and at is not None}
     return starts
 
 
-def _start(starts: _StartOffsets, judged: JudgedPartition, *, is_recreated: bool) -> int | None:
-    """Where this partition has to start; what does not fit is collected."""
+def _start(starts: _StartOffsets, judged: JudgedPartition, *, is_recreated: bool, lacks: bool) -> int | None:
+    """Where this partition has to start; what does not fit is collected. ``lacks``: the topic has lost
+    partitions, which proves without any time that it is a new one."""
     if judged.state == "deleted":
         starts.gone.append(judged)
         return None
@@ -161,6 +167,8 @@ def _start(starts: _StartOffsets, judged: JudgedPartition, *, is_recreated: bool
         return EARLIEST
     if judged.state == "behind_log_start":
         starts.expired.append(judged)
+        return EARLIEST
+    if lacks:
         return EARLIEST
     if judged.is_younger:
         starts.younger.append(judged)
@@ -185,6 +193,7 @@ def _inexact(starts: _StartOffsets, answer: BrokerAnswer, options: dict[str, str
             say("resume_kafka.end_and_position", name=each.name, end=each.latest, position=each.position)
             for each in starts.recreated
         ]
+        why += starts.lacking
         why.append(say("resume_kafka.recreated", partitions=listed(ends, _SHOWN)))
     if starts.younger:
         skipped.append(say("resume_kafka.skips_old_topic", names=_names(starts.younger)))

@@ -92,6 +92,25 @@ def test_a_recreated_topic_is_read_from_its_first_record_by_the_option_that_is_n
     assert fingerprint(scene.checkpoint) == before
 
 
+def test_a_topic_with_fewer_partitions_is_read_from_its_first_record(
+    spark: SparkSession, stage: Stage
+) -> None:
+    scene = stage.scene("repair-fewer")
+    scene.batch_ms -= HOUR_MS  # its records carry the time of the old ones
+    scene.anew("orders", [SECOND_END + 5])
+    done = run_in_session(handed_out(scene, "reset"), spark)
+    assert done.status == 0 and "began exactly where batch" not in done.output, done.output
+    assert "began at the oldest record of ['repair-fewer-orders-0']" in done.output
+    rows = spark.read.json(str(scene.checkpoint.parent / "target")).select(
+        "topic", "partition", "offset", "v"
+    )
+    assert sorted(map(tuple, rows.collect())) == sorted(
+        (record.topic, record.partition, record.offset, record.text)
+        for record in scene.ledger
+        if record.life == 2
+    )
+
+
 def test_a_rewind_alone_never_reads_the_first_records_of_a_recreated_topic(
     spark: SparkSession, stage: Stage
 ) -> None:

@@ -71,6 +71,12 @@ CASES = [
     ),
     Case("r_fewer_partitions", anew(4), False, ("r_fewer_partitions-orders-1 is not on the broker",)),
     Case(
+        "r_fewer_partitions_and_longer",
+        anew(15),
+        False,
+        ("has no partition 1 any more: it was deleted and recreated",),
+    ),
+    Case(
         "r_one_topic_gone",
         two_topics(lambda s: s.delete("refunds")),
         False,

@@ -93,4 +93,13 @@ def test_what_shows_that_a_topic_was_recreated_is_a_value_with_its_numbers() -> 
         NOW - 10 * MINUTE,
     )
     assert proof.certainty == "inferred"
+    for first_ms in (NOW - MINUTE, NOW - 20 * MINUTE):  # times that say nothing, or the contrary
+        fewer = answered({("orders", 0): at(0, 8, 10, first_ms=first_ms)})
+        proof = recreated(fewer, "orders", {0: 10, 1: 3}, {}, NOW - 10 * MINUTE)
+        assert proof is not None and (proof.shown_by, proof.partitions, proof.certainty) == (
+            "lacks",
+            (1,),
+            "certain",
+        )
+    assert recreated(answered({}, absent=("orders",)), "orders", {0: 10}, {}, None) is None
     assert recreated(young, "orders", {0: 10}, {}, NOW) is None and other_id(young, "orders") is None

@@ -7,6 +7,8 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from core.checkpoint import Checkpoint
 from core.checkpoint.sources.base import ResumePoint, SourceContext
 from core.checkpoint.sources.forms import parse
@@ -74,8 +76,19 @@ def test_expired_positions_are_refused_by_name_with_a_way_on() -> None:
 def test_partitions_that_are_gone_leave_the_option_because_naming_them_stops_the_query() -> None:
     point = fitted(answered({("orders", 0): at(3, 20)}, topic(partitions=1)))
     assert not point.exact
-    assert starts(point) == {"orders": {"0": 10}}
+    assert starts(point) == {"orders": {"0": -2}}  # no topic loses a partition: it is a new one
     assert "orders-1 is not on the broker any more" in point.note
+    assert "Topic orders has no partition 1 any more: it was deleted and recreated" in point.note
+
+
+@pytest.mark.parametrize("first_ms", [None, NOW - 48 * HOUR, NOW - HOUR, NOW])
+def test_a_topic_that_lacks_a_partition_is_a_new_one_whatever_the_times_of_its_records(
+    first_ms: int | None,
+) -> None:
+    point = fitted(answered({("orders", 0): at(0, 20, first_ms=first_ms)}, topic(partitions=1)))
+    assert (point.exact, point.certainty) == (False, "certain")
+    assert starts(point) == {"orders": {"0": -2}}
+    assert "what was not read of the old topic in orders-0" in point.skips
 
 
 def test_a_topic_that_is_gone_leaves_the_option_with_all_its_partitions() -> None:

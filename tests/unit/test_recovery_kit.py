@@ -249,6 +249,21 @@ def test_expired_records_and_a_recreated_topic_are_refused_unless_the_plan_has_t
     assert kafka.resumed(made, "t-0", 3, (5, 9), False) is None
 
 
+@pytest.mark.parametrize("assigned", [None, '{"t": [0]}'])
+def test_a_topic_that_lacks_a_partition_starts_at_its_oldest_record(
+    assigned: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = QueryRun({**VALUES, "QUERY_FILE": "q.py"})
+    made.accept_loss = True
+    monkeypatch.setattr(QueryRun, "spark", None)
+    monkeypatch.setattr(kafka, "broker_offsets", lambda *_: {"t": {"0": (0, 9)}, "u": {"0": (0, 9)}})
+    options = {"subscribe": "t,u"} if assigned is None else {"assign": '{"t": [0], "u": [0]}'}
+    position = '{"t": {"0": 5, "1": 5}, "u": {"0": 4}}'
+    source = {"options": options, "position": position, "start": {}, "secrets": {}}
+    start = kafka.kafka_start(made, source, special=True)
+    assert start == {"t": {"0": -2}, "u": {"0": 4}}
+
+
 def test_the_places_of_a_rehearsal_lie_below_one_directory() -> None:
     roots = {"/ck": "/r/checkpoint", "/ck.d/out": "/r/output"}
     assert (

@@ -134,7 +134,7 @@ def check_next(
     late = [each for each in new if each.starts_late]
     checks: tuple[tuple[list[JudgedPartition], Callable[..., Verdict]], ...] = (
         (late, partial(_added_late, earlier=earlier)),
-        ([*removed, *gone], _partitions_gone),
+        ([*removed, *gone], partial(_partitions_gone, answer=answer)),
         (replaced, _offset_changed),
         (cut, _cut_short),
     )
@@ -202,18 +202,31 @@ def repair_of_plan(s: RestartContext, part: Range, answer: BrokerAnswer) -> str:
     before, after = positions_read(part.start_text), positions_read(part.end_text)
     lower = [(t, p) for t, ps in before.items() for p, at in ps.items() if after.get(t, {}).get(p, at) < at]
     gone = [(t, p) for t, ps in before.items() for p in ps if p not in after.get(t, {})]
+    # A topic that is there and has lost partitions is a new one.
+    lacking = {t for t, p in [*lower, *gone] if _lacks(answer, t, before)}
     missing = [
         judged.name
         for judged in (judge_partition(answer, t, p, before[t][p]) for t, p in [*lower, *gone])
-        if judged.state == "deleted"
+        if judged.state == "deleted" and judged.topic not in lacking
     ]
     if missing:
         return say("forecast_kafka.plan_needs_new_checkpoint", names=listed(missing, _SHOWN), n=s.n)
-    topics = {t for t, p in lower if _was_recreated(s, answer, t, p, before[t][p])}
-    replaced = [f"{t}-{p}" for t, ps in before.items() for p in ps if t in topics]
+    topics = {t for t, p in lower if _was_recreated(s, answer, t, p, before[t][p])} | lacking
+    replaced = [
+        f"{t}-{p}"
+        for t, ps in before.items()
+        for p in ps
+        if t in topics and judge_partition(answer, t, p, ps[p]).state != "deleted"
+    ]
     if replaced:
         return say("forecast_kafka.plan_reset_to_0", names=listed(replaced, _SHOWN))
     return say("forecast_kafka.plan_rewind", n=s.n, previous=s.previous)
+
+
+def _lacks(answer: BrokerAnswer, topic: str, positions: Positions) -> bool:
+    """Whether a topic that is there has not every partition of the checkpoint, so that it is a new one."""
+    proof = recreated(answer, topic, positions.get(topic, {}), {}, None)
+    return proof is not None and proof.shown_by == "lacks"
 
 
 def _was_recreated(
@@ -367,7 +380,9 @@ def _added_late(
     )
 
 
-def _partitions_gone(s: RestartContext, part: Range, gone: list[JudgedPartition], at: Evidence) -> Verdict:
+def _partitions_gone(
+    s: RestartContext, part: Range, gone: list[JudgedPartition], at: Evidence, answer: BrokerAnswer
+) -> Verdict:
     names, count = _names(gone), len(gone)
     details = {"partitions": ", ".join(each.name for each in gone)}
     if all(each.is_on_broker for each in gone):
@@ -387,6 +402,8 @@ def _partitions_gone(s: RestartContext, part: Range, gone: list[JudgedPartition]
         sentence = say("forecast_kafka.partitions_gone_left_out", at=at, names=names, count=count)
         return Verdict(risks=(Risk("KAFKA_PARTITIONS_GONE", sentence, (at,), UNKNOWN),))
     why = say("forecast_kafka.partitions_gone", at=at, names=names, count=count)
+    if any(each.state == "deleted" and each.topic in answer.topics for each in gone):
+        why = say("forecast_kafka.partitions_gone_recreated", at=at, names=names, count=count)
     return failed(
         s, "kafka_partitions_deleted", "KAFKA_PARTITIONS_GONE", why, at, details=details, then=_plan_stays(s)
     )
@@ -435,14 +452,21 @@ def _cut_short(s: RestartContext, part: Range, cut: list[JudgedPartition], at: E
 def _younger(
     s: RestartContext, answer: BrokerAnswer, positions: Positions, at: Evidence, skip: Iterable[str]
 ) -> list[Risk]:
-    """A topic that was recreated and has grown past the position: read from the old position on, without an
-    error."""
+    """A topic that was recreated and has grown past the position, or was not read to its end: read from the
+    old position on, without an error."""
     risks = []
     for topic, ps in positions.items():
         proof = recreated(answer, topic, ps, {}, _batch_ms(s)) if topic not in set(skip) else None
         if proof is None or proof.shown_by in ("ends_below", "cut_short"):
             continue
-        never_read = sum(min(ps[p], answer.partitions[topic, p].log_end or 0) for p in proof.partitions)
+        parts = (
+            [p for p in ps if (topic, p) in answer.partitions]
+            if proof.shown_by == "lacks"
+            else (proof.partitions)
+        )
+        never_read = sum(max(0, min(ps[p], answer.partitions[topic, p].log_end or 0)) for p in parts)
+        if proof.shown_by == "lacks" and not never_read:
+            continue
         sentence = say(
             "forecast_kafka.recreated_and_grown",
             proof=recreated_sentence(proof, answer),

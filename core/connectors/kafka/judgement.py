@@ -11,7 +11,7 @@ recreated (or cut short). Retention removes whole segments from the oldest on.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -208,15 +208,17 @@ def judge_partitions(
 class Recreated:
     """That a topic is not the one that was read: how that is known, and the numbers behind it.
 
-    It was deleted and recreated, except where it is "cut_short": it ends below a position, and still has
-    records from before the batch that had read up to there, so that the broker lost its newest ones, another
-    copy of it is asked, or the position was changed by hand. ``partitions`` are those that show it.
+    Kafka never removes a partition from a topic, so one that "lacks" partitions is a new topic, whatever the
+    times of its records are. It was deleted and recreated, except where it is "cut_short": it ends below a
+    position, and still has records from before the batch that had read up to there, so that the broker lost
+    its newest ones, another copy of it is asked, or the position was changed by hand. ``partitions`` show
+    it.
     ``earlier_id`` and ``topic_id`` belong to "other_id", ``first_ms`` (the oldest record that is there) and
     ``batch_ms`` to "younger".
     """
 
     topic: str
-    shown_by: Literal["ends_below", "cut_short", "other_id", "younger"]
+    shown_by: Literal["ends_below", "lacks", "cut_short", "other_id", "younger"]
     partitions: tuple[int, ...]
     earlier_id: str | None = None
     topic_id: str | None = None
@@ -225,7 +227,7 @@ class Recreated:
 
     @property
     def certainty(self) -> Certainty:
-        """Producers may set times as they like; an end or an id proves it."""
+        """Producers may set times as they like; an end, a partition that is gone or an id proves it."""
         return "inferred" if self.shown_by == "younger" else "certain"
 
 
@@ -237,6 +239,13 @@ def other_id(answer: BrokerAnswer, topic: str) -> tuple[str, str] | None:
     return earlier, here.topic_id
 
 
+def _lacking(answer: BrokerAnswer, topic: str, judged: Iterable[JudgedPartition]) -> tuple[int, ...]:
+    """The partitions that the checkpoint names and a topic that is there has not."""
+    if answer.trouble is not None or topic not in answer.topics:
+        return ()
+    return tuple(sorted(each.partition for each in judged if not each.is_on_broker))
+
+
 def recreated(
     answer: BrokerAnswer,
     topic: str,
@@ -246,7 +255,8 @@ def recreated(
 ) -> Recreated | None:
     """Whether the topic of this name is another one than the query read; None when nothing shows it.
 
-    Certain: an end below a position that was read, or another topic id than in an earlier answer. Inferred:
+    Certain: an end below a position that was read, a partition that a topic which is there no longer has, or
+    another topic id than in an earlier answer. Inferred:
     the oldest record that is there is younger than the batch that had already read past it.
     """
     judged = [
@@ -258,7 +268,9 @@ def recreated(
         for each in judged
         if each.latest is not None and each.latest < max(each.position or 0, each.planned or 0)
     ]
-    ids = other_id(answer, topic)
+    ids, lacking = other_id(answer, topic), _lacking(answer, topic, judged)
+    if lacking:
+        return Recreated(topic, "lacks", lacking)
     if short:
         is_cut = ids is None and any(each.age == "older" for each in judged)
         return Recreated(topic, "cut_short" if is_cut else "ends_below", tuple(short))

@@ -344,6 +344,8 @@ def recreated_sentence(proof: Recreated, answer: BrokerAnswer) -> str:
     """That a topic was deleted and recreated, or cut short, and what shows it."""
     if proof.shown_by == "ends_below":
         return say("kafka.recreated_ends_below", topic=proof.topic, partitions=_numbers(proof.partitions))
+    if proof.shown_by == "lacks":
+        return say("kafka.recreated_lacks", topic=proof.topic, partitions=_numbers(proof.partitions))
     if proof.shown_by == "cut_short":
         return say("kafka.cut_short", topic=proof.topic, partitions=_numbers(proof.partitions))
     if proof.shown_by == "other_id":

@@ -63,9 +63,14 @@ def kafka_wanted(source: Mapping[str, Any]) -> Callable[[str], bool]:
     return lambda topic: topic in options["subscribe"].split(",")
 
 
+def kafka_there(spark: Any, source: Mapping[str, Any]) -> Offsets:
+    """Every partition that the broker has of the topics of a source, also those that are not assigned."""
+    return broker_offsets(spark, reader_options(source, {}), kafka_wanted(source))
+
+
 def kafka_now(spark: Any, source: Mapping[str, Any]) -> Offsets:
-    """What the broker has of a source."""
-    found = broker_offsets(spark, reader_options(source, {}), kafka_wanted(source))
+    """What the broker has of what a source reads."""
+    found = kafka_there(spark, source)
     if "assign" in source["options"]:
         assigned = json.loads(source["options"]["assign"])
         named = {topic: {str(number) for number in numbers} for topic, numbers in assigned.items()}
@@ -95,13 +100,14 @@ def position_state(position: int | None, oldest: int, following: int) -> str:
 def kafka_start(run: QueryRun, source: Mapping[str, Any], special: bool, tells: bool = True) -> Positions:
     """Where to resume: the position of the last committed batch, checked against the broker.
 
-    A partition created since starts at its oldest offset, and so does one of a topic that was recreated when
-    the plan says so. ``special`` writes that as -2 (right in an option, never in a file); ``tells``: what is
-    unusual is shown.
+    A partition created since starts at its oldest offset, and so does one of a topic that was recreated: when
+    the plan says so, or the topic lacks a partition that was read. ``special`` writes that as -2 (right in an
+    option, never in a file); ``tells``: what is unusual is shown.
     """
     tell = show if tells else _keep_silent
     position, now = json.loads(source["position"]), kafka_now(run.spark, source)
     planned = json.loads(source["start"].get("startingOffsets", "{}"))
+    new = recreated_topics(position, kafka_there(run.spark, source))
     gone = sorted(
         f"{topic}-{partition}"
         for topic, partitions in position.items()
@@ -120,10 +126,19 @@ def kafka_start(run: QueryRun, source: Mapping[str, Any], special: bool, tells: 
     for topic, partitions in now.items():
         for partition, (oldest, following) in partitions.items():
             name, at = f"{topic}-{partition}", position.get(topic, {}).get(partition)
-            is_from_first = planned.get(topic, {}).get(partition) == -2
+            is_from_first = topic in new or planned.get(topic, {}).get(partition) == -2
             found = resumed(run, name, at, (oldest, following), is_from_first, tell)
             start.setdefault(topic, {})[partition] = (-2 if special else oldest) if found is None else found
     return start
+
+
+def recreated_topics(position: Positions, there: Offsets) -> set[str]:
+    """The topics that lack a partition of ``position``: Kafka never removes one, so the topic is new."""
+    return {
+        topic
+        for topic, partitions in position.items()
+        if topic in there and not set(partitions) <= set(there[topic])
+    }
 
 
 def _keep_silent(_: str) -> None:
@@ -150,7 +165,7 @@ def resumed(
             raise Refused(
                 f"{name} ends at {following}, before the position {at}: the topic was deleted and recreated."
             )
-        tell(f"Kafka: {name} was recreated, as the plan says, and is read from its oldest offset {oldest}.")
+        tell(f"Kafka: the topic of {name} was recreated: it is read from its oldest offset {oldest}.")
         return None
     if state == "behind_log_start":
         lost = f"{name}: the offsets {at} to {oldest - 1} have expired"
