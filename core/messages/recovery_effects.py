@@ -17,6 +17,14 @@ SENTENCES: dict[str, str] = {
     # a plain restart, as the forecast has it
     "restart_unknown": "The files cannot tell.",
     "restart_loses": "As the forecast says: {sentence}",
+    "restart_loses_plan": (
+        "{planned:counted offset} of batch {batch} that {planned:one has/have} expired, unless the sink has"
+        " the batch already."
+    ),
+    "restart_loses_plan_and_behind": (
+        "{planned:counted offset} of batch {batch} that {planned:one has/have} expired, unless the sink has"
+        " the batch already, and {behind:counted offset} after it."
+    ),
     "restart_repeats": "As the forecast says: {sentence}",
     "rolled_back": (
         "What the batches that were rolled back had written comes a second time, as far as it had reached the"

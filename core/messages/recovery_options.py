@@ -140,6 +140,11 @@ SENTENCES: dict[str, str] = {
         "What the source no longer has is lost in any case; a plain start with failOnDataLoss=false reads"
         " what is left and keeps position and state."
     ),
+    "best_restart_lost_in_plan": (
+        "What the source no longer has is lost in any case ({lost:counted offset}, those of batch {batch}"
+        " unless the sink has it already); a plain start with failOnDataLoss=false reads what is left and"
+        " keeps position and state."
+    ),
     "best_restart_commits_lost": (
         "A plain start re-runs only batch {batch}. Of {ids:batches} there is no commit either: most likely"
         " they finished, because Spark plans one batch after the other. Compare the sink."

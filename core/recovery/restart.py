@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 from core.analysis.forecast.model import SINK_KINDS
 from core.checkpoint.model import OffsetEntry
+from core.connectors.kafka.judgement import judge_partitions
+from core.connectors.kafka.partitions import kafka_positions, planned_positions
 from core.messages import Sentence, say
 from core.recovery.sinks import FOREACH, KIND_OF, Behaviour
 
@@ -56,7 +58,11 @@ def is_recommended(context: RecoveryContext) -> bool:
         and forecast.outcome in ("resume", "rerun")
         and why_no_restart(context) is None
         and not any(matters_at_sink(context, risk) for risk in forecast.risks if risk.id not in LOST_ANYWAY)
-        and (_is_lost_anyway(context, forecast) or not _loses_rows(context, forecast))
+        and (
+            _is_lost_anyway(context, forecast)
+            or lost_in_plan(context) is not None
+            or not _loses_rows(context, forecast)
+        )
         and (context.stateful not in CHANGED or _keeps_none(context))
         and (context.what_happened not in NO_RESTART or continues_with_new_code(context))
         and not context.may_have_expired
@@ -71,6 +77,24 @@ def _is_lost_anyway(context: RecoveryContext, forecast: Forecast) -> bool:
     with a part of its records."""
     ids = {risk.id for risk in forecast.risks if matters_at_sink(context, risk)}
     return bool(ids) and ids <= set(LOST_ANYWAY) and forecast.outcome == "resume"
+
+
+def lost_in_plan(context: RecoveryContext) -> tuple[int, int] | None:
+    """How many offsets of the planned batch have expired, and how many behind it, where that is all that a
+    plain start into a sink that appends loses; None where it is not. No other option has them."""
+    forecast = context.forecast
+    if forecast is None or forecast.outcome != "rerun" or context.behaviour != "append":
+        return None
+    ids = {risk.id for risk in forecast.risks if matters_at_sink(context, risk)}
+    if "KAFKA_RECORDS_EXPIRED" not in ids or not ids <= set(LOST_ANYWAY):
+        return None
+    planned = behind = 0
+    for key, answer in context.connectors.brokers.items():
+        ends = planned_positions(context.ck, key) or {}
+        for judged in judge_partitions(answer, kafka_positions(context.ck, key), ends):
+            planned += judged.lost_of_plan if judged.lost else 0
+            behind += judged.lost - judged.lost_of_plan if judged.lost else 0
+    return (planned, behind) if planned else None
 
 
 def matters_at_sink(context: RecoveryContext, risk: Risk) -> bool:
@@ -183,7 +207,19 @@ def why_recommended(context: RecoveryContext) -> Sentence:
         return say("recovery_options.best_restart_no_damage")
     if may_lack_its_sink(context):
         return say("recovery_options.best_restart_sink_away")
-    if forecast is not None and forecast.is_data_risk and not _is_lost_anyway(context, forecast):
+    if (lost := lost_in_plan(context)) is not None:
+        return say(
+            "recovery_options.best_restart_lost_in_plan",
+            batch=context.pending,
+            lost=sum(lost),
+        )
+    is_open = forecast is not None and _is_open_at_sink(context, forecast)
+    if (
+        forecast is not None
+        and forecast.is_data_risk
+        and not is_open
+        and not _is_lost_anyway(context, forecast)
+    ):
         return say("recovery_options.best_restart_at_sink")
     if forecast is not None and _is_lost_anyway(context, forecast):
         return say("recovery_options.best_restart_lost_anyway")
@@ -192,7 +228,6 @@ def why_recommended(context: RecoveryContext) -> Sentence:
     unsure = _planned_before(context)
     if unsure:
         return say("recovery_options.best_restart_commits_lost", batch=context.pending, ids=unsure)
-    is_open = forecast is not None and _is_open_at_sink(context, forecast)
     is_rerun = forecast is not None and forecast.outcome == "rerun"
     if is_open:
         if is_rerun:
@@ -231,6 +266,9 @@ def repeats_and_loses(context: RecoveryContext, behaviour: Behaviour) -> tuple[S
     if context.is_sink_log_gone and behaviour == "batch_number_aware":
         broken = say("recovery_effects.restart_loses", sentence=context.sink_trouble)
         return say("recovery_effects.nothing"), broken
+    if behaviour == "append" and (lost := lost_in_plan(context)) is not None:
+        repeated = say("recovery_effects.restart_repeats_pending", batch=forecast.batch_id)
+        return repeated, _loses_expired(forecast.batch_id, lost)
     effect = forecast.data.at(KIND_OF[behaviour])
     nothing = say("recovery_effects.nothing")
     gone = say("recovery_effects.may_have_expired") if context.may_have_expired else nothing
@@ -250,6 +288,13 @@ def repeats_and_loses(context: RecoveryContext, behaviour: Behaviour) -> tuple[S
         return nothing, loses
     unknown = say("recovery_effects.restart_unknown")
     return unknown, unknown
+
+
+def _loses_expired(batch: int | None, lost: tuple[int, int]) -> Sentence:
+    planned, behind = lost
+    if not behind:
+        return say("recovery_effects.restart_loses_plan", batch=batch, planned=planned)
+    return say("recovery_effects.restart_loses_plan_and_behind", batch=batch, planned=planned, behind=behind)
 
 
 def _is_open_at_sink(context: RecoveryContext, forecast: Forecast) -> bool:

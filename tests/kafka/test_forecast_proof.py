@@ -214,6 +214,14 @@ CASES = [
         unknown=("append",),
     ),
     Case("expired_behind_the_plan", pending(expired(14)), FIRST, lost=10, reason="KAFKA_RECORDS_EXPIRED"),
+    Case(
+        "planned_and_behind_it_expired_allowed",
+        pending(expired(14, 7)),
+        FIRST,
+        options=FALSE,
+        lost=13,
+        unknown=("append",),
+    ),
     Case("expired_where_the_plan_reads_nothing", idle_partition, FIRST, lost=4),
     Case(
         "planned_first_batch_expired",

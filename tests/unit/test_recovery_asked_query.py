@@ -103,3 +103,29 @@ def test_a_reset_is_not_said_to_lose_nothing_while_no_broker_was_asked(tmp_path:
     )
     best = options(context)[0]
     assert best.id == "reset" and "if the broker, which was not asked, still has the records" in best.reason
+
+
+@pytest.mark.parametrize("sink", ["foreach_append", "kafka", "other"])
+@pytest.mark.parametrize("behind", [True, False])
+def test_a_planned_batch_whose_records_have_expired_is_no_batch_that_loses_nothing(
+    tmp_path: Path, sink: str, behind: bool
+) -> None:
+    """Seen on Spark 4.3 with a batch that was planned and never written: 13 rows are lost (11 of it)."""
+    first, planned = {"orders": {0: 5, 1: 5}}, {"orders": {0: 12, 1: 12}}
+    root = checkpoint_at(tmp_path, first, planned, pending=True)
+    starts = (9, 14) if behind else (9, 12)
+    there = answered({("orders", p): at(start, 15, 12) for p, start in enumerate(starts)})
+    context = judge(Checkpoint.open(str(root)), connectors_of(there)).recovery(
+        Answers({"sink": sink, LOSS: "false"})
+    )
+    restart = next(each for each in options(context) if each.id == "restart")
+    lost = 13 if behind else 11
+    assert restart.recommended and f"is lost in any case ({lost} offsets" in restart.reason
+    assert restart.loses.startswith("11 offsets of batch 1 that have expired, unless the sink has the batch")
+    assert ("2 offsets after it" in restart.loses) == behind
+    assert "written a second time" in restart.repeats
+    forecasted = context.forecast
+    assert forecasted is not None
+    assert any("14 now" in risk.sentence and "2 offsets" in risk.sentence for risk in forecasted.risks) == (
+        behind
+    )

@@ -239,7 +239,8 @@ def _kafka_plan(s: RestartContext, part: Range) -> Verdict:
         then = say("forecast.then_fails", why=coming.why)
         return Verdict(not_checked=tuple(not_checked), risks=tuple(risks), then=then)
     known = {risk.id for risk in risks}
-    risks += [risk for risk in coming.risks if risk.id not in known]
+    # Records that expired behind the plan are others than those in it.
+    risks += [risk for risk in coming.risks if risk.id not in known or risk.id == "KAFKA_RECORDS_EXPIRED"]
     return Verdict(not_checked=tuple(not_checked), risks=tuple(risks), certainty=coming.certainty)
 
 
