@@ -7,7 +7,8 @@ who asked says it in words that fit the place where it was typed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Literal
 
@@ -49,6 +50,18 @@ def topics_refused(ck: Checkpoint, key: str) -> Refusal | None:
 def read_topics(text: str) -> tuple[str, ...]:
     """``orders, refunds`` as names, each once."""
     return tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+
+
+def topics_of_options(options: Mapping[str, str]) -> tuple[str, ...] | None:
+    """The topics that the reader options of a Kafka source name; None where they name none, or a pattern."""
+    given = {name.lower(): value for name, value in options.items()}
+    if "subscribe" in given:
+        return read_topics(given["subscribe"])
+    try:
+        assigned = json.loads(given["assign"]) if "assign" in given else None
+    except ValueError:
+        return None
+    return tuple(assigned) if isinstance(assigned, dict) else None
 
 
 def of_files(wanted: ConnectorSettings) -> ConnectorSettings:

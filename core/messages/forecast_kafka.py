@@ -65,6 +65,17 @@ SENTENCES: dict[str, str] = {
         "Nothing is written to the checkpoint, and failOnDataLoss=false does not help. (With"
         " subscribePattern the start fails as with partitions that are gone, and leaves its plan.)"
     ),
+    "topic_absent_then_open": (
+        "With subscribe or assign failOnDataLoss=false does not help. With subscribePattern Spark resumes"
+        " without {count:one this topic/these topics} where failOnDataLoss=false, or where no topic of the"
+        " pattern is left: what was not read of {names} is lost. Say which it is:"
+        " source.{key}.option.subscribePattern, .subscribe or .assign."
+    ),
+    "nothing_matches": (
+        "{at} has positions for {names}, and the broker has no topic that matches the pattern {pattern}:"
+        " Spark reads nothing and reports no error until it has one; what was not read of a topic that is"
+        " gone is lost."
+    ),
     "planned_gone": (
         "{at} reads {names}, which {count:one is/are} not on the broker any more: the tasks wait until a"
         " time-out of one to five minutes"

@@ -17,6 +17,10 @@ SENTENCES: dict[str, str] = {
     "not_exact": "NOT EXACT, skips {skips}.",
     "expired": ("{names} can no longer start at the position: {count:one its/their} records have expired."),
     "gone": "{names} {count:one is/are} not on the broker any more.",
+    "left_out": (
+        "{names} {count:one is/are} not on the broker any more, and the query does not read"
+        " {count:one it/them}: what was not read before is lost, and how much that was nobody can tell."
+    ),
     "topic_gone": (
         "{names} {count:one is/are} not on the broker any more. Take {topics} out of the subscription."
     ),

@@ -147,7 +147,7 @@ def _why_reset(context: RecoveryContext, reset: Recipe) -> str:
         return say("recovery_options.best_exact_unasked")
     if lost := dropped_with_state(context):
         return say("recovery_options.best_dropped_state", lost=lost)
-    loses = reset.skips or context.may_have_expired or context.input_gone
+    loses = reset.skips or reset.left_out or context.may_have_expired or context.input_gone
     return say("recovery_options.best_with_loss" if loses else "recovery_options.best_exact")
 
 
@@ -358,6 +358,8 @@ def _reset_loss(context: RecoveryContext, made: Recipe) -> Cell:
         return cell("careful_start", say("recovery_repairs.drop_loses", lost=dropped), corrected=True)
     if made.skips:
         return cell("careful_start", say("recovery_options.loses_gone", skips=made.skips), corrected=True)
+    if made.left_out:
+        return cell("careful_start", say("recovery_options.loses_gone", skips=made.left_out), corrected=True)
     start = say("recovery_options.starts_after", batch=context.last_committed)
     if any(starting.how == "modified_after" for starting in made.starts):
         return cell("careful_start", start, say("recovery_options.late_files"), corrected=True)

@@ -63,6 +63,7 @@ class Recipe:
     new place. ``caution`` are sentences that must stand beside the option. ``skips``: what the sources no
     longer have after the position, so that no start can read it; empty when nothing is known to be gone.
     ``repeats``: what a start at the positions may read again by what the brokers have; empty for nothing.
+    ``left_out``: what is gone with a topic that the query no longer reads, beside starts that are exact.
     """
 
     option: OptionId
@@ -77,6 +78,7 @@ class Recipe:
     caution: tuple[str, ...] = field(default=())
     skips: str = ""
     repeats: str = ""
+    left_out: str = ""
 
     @property
     def continues_numbers(self) -> bool:
@@ -231,7 +233,7 @@ def _reset(context: RecoveryContext) -> Recipe:
         return _no_reset(say("recovery_options.reset_meets_it", sentence=context.forecast.sentence))
     made = _reset_stateful(context) if context.needs_state else _reset_stateless(context)
     if made.possible:
-        made = replace(made, repeats=_may_repeat(context))
+        made = replace(made, repeats=_may_repeat(context), left_out=_left_out(context))
     if made.possible and context.forgotten_files:
         return replace(made, why=say("recovery_options.forgotten_files", sentence=context.forgotten_files))
     return made
@@ -313,6 +315,18 @@ def _may_repeat(context: RecoveryContext) -> str:
         if source.key in context.connectors.brokers
         and source.point is not None
         and source.point.repeats != "nothing"
+    )
+
+
+def _left_out(context: RecoveryContext) -> str:
+    """What is gone with topics that the query no longer reads, of the sources whose broker was asked."""
+    return "; ".join(
+        say("recovery_options.source_skips", key=source.key, skips=source.point.skips)
+        for source in context.sources
+        if source.key in context.connectors.brokers
+        and source.point is not None
+        and source.point.exact
+        and source.point.skips != "nothing"
     )
 
 

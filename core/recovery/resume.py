@@ -212,6 +212,7 @@ def _compared(
             entry.timestamp_ms,
             positions_before(ck, key, topics),
             topics_recreated_by_plan(ck, key, broker, read, entry.timestamp_ms),
+            [f"{t}-{p}" for t, ps in read.items() if t not in topics and t in broker.absent for p in ps],
         )
     return with_table(point, parse(offset), table) if table is not None else point
 

@@ -8,7 +8,7 @@ stands for the earliest record and is resolved at the start, so it still works w
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -39,6 +39,7 @@ class _StartOffsets:
     recreated: list[JudgedPartition] = field(default_factory=list)
     younger: list[JudgedPartition] = field(default_factory=list)
     cut: list[JudgedPartition] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
     lacking: list[str] = field(default_factory=list)
     not_told: list[JudgedPartition] = field(default_factory=list)
     close: list[JudgedPartition] = field(default_factory=list)
@@ -56,6 +57,7 @@ def with_broker(
     batch_ms: int | None = None,
     before: Positions | None = None,
     recreated_by_plan: frozenset[str] = frozenset(),
+    left_out: Sequence[str] = (),
 ) -> ResumePoint:
     """``point`` (what the checkpoint alone says about ``offset``, its positions by topic, with the topics of
     today's query) fitted to what the broker has.
@@ -65,7 +67,8 @@ def with_broker(
     in offsets; None when nothing of the source is left. ``batch_ms`` is when the batch of ``offset`` was
     planned: a topic whose oldest record is younger was recreated. ``before``: positions in older batches of
     partitions that ``offset`` lacks: as new ones they are read again. ``recreated_by_plan``: topics that
-    the plan of a failed start shows to have been recreated. A broker
+    the plan of a failed start shows to have been recreated. ``left_out``: partitions that the query no longer
+    reads, of topics that are gone: what was not read of them is named, and the rest is exact. A broker
     that could not be asked leaves the options as they are and says so.
     """
     topics = topics_of(parse(offset)) if isinstance(offset, str) else offset
@@ -74,6 +77,7 @@ def with_broker(
     if answer.trouble is not None:
         return replace(point, note=say("resume_kafka.not_compared", reason=answer.trouble, note=point.note))
     starts = _start_offsets(topics, answer, batch_ms, recreated_by_plan)
+    starts.left_out = list(left_out)
     if not starts.options:
         return no_option(
             say(
@@ -100,7 +104,11 @@ def with_broker(
     if (read := _read_before(starts, before or {})) is not None:
         repeats, certainty = read, "inferred"
         notes.append(say("resume_kafka.position_of_older_batch"))
-    return ResumePoint(True, options, repeats, "nothing", " ".join([*notes, *_not_told(starts)]), certainty)
+    skips = "nothing"
+    if left_out:
+        skips = say("resume_kafka.skips_gone", names=listed(left_out, _SHOWN))
+        notes.append(say("resume_kafka.left_out", names=listed(left_out, _SHOWN), count=len(left_out)))
+    return ResumePoint(True, options, repeats, skips, " ".join([*notes, *_not_told(starts)]), certainty)
 
 
 def _read_before(starts: _StartOffsets, before: Positions) -> Sentence | None:
@@ -208,6 +216,8 @@ def _inexact(starts: _StartOffsets, answer: BrokerAnswer, options: dict[str, str
             for each in starts.cut
         ]
         why.append(say("resume_kafka.cut_short", partitions=listed(ends, _SHOWN)))
+    if starts.left_out:
+        skipped.append(say("resume_kafka.skips_gone", names=listed(starts.left_out, _SHOWN)))
     skips = "; ".join(skipped)
     new = [say("resume_kafka.new_from_beginning", names=_names(starts.new))] if starts.new else []
     notes = [

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import cast
 
 from core.analysis.forecast import SUPPORTED_SPARK, Level, Query
 from core.analysis.forecast.model import LEVELS
 from core.checkpoint import Checkpoint
-from core.connectors.requested import read_topics
+from core.connectors.requested import read_topics, topics_of_options
 from core.errors import UsageError
 from core.messages import say
 from core.verbs._connectors import source_keys
@@ -48,16 +48,16 @@ def query_of(args: Namespace) -> Query:
     """The query that the arguments describe. Raises UsageError."""
     if args.sources is not None and args.sources < 1:
         raise UsageError(say("cli.sources_out_of_range", number=args.sources))
-    operators = None
+    operators, options = None, _options(args.set)
     if args.operators is not None:
         operators = tuple(name.strip() for name in args.operators.split(",") if name.strip())
     return Query(
         sources=args.sources,
         operators=operators,
-        topics=_topics(args.set),
+        topics={**_subscribed(options), **_topics(args.set)},
         new_data=getattr(args, "new_data", "unknown"),
         fail_on_data_loss=args.fail_on_data_loss == "true",
-        options=_options(args.set),
+        options=options,
     )
 
 
@@ -80,6 +80,11 @@ def _topics(settings: Sequence[str]) -> dict[str, tuple[str, ...]]:
             raise UsageError(say("cli.set_query", setting=clean(setting)))
         topics[parts[1]] = read_topics(value)
     return topics
+
+
+def _subscribed(options: Mapping[str, Mapping[str, str]]) -> dict[str, tuple[str, ...]]:
+    named = {key: topics_of_options(given) for key, given in options.items()}
+    return {key: topics for key, topics in named.items() if topics is not None}
 
 
 def _is_option(parts: Sequence[str]) -> bool:

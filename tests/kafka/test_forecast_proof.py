@@ -363,6 +363,36 @@ def is_same_error(said: Forecast, fact: Fact) -> bool:
 
 @pytest.mark.spark
 @pytest.mark.kafka
+@pytest.mark.parametrize("loss", ["true", "false"])
+@pytest.mark.parametrize("way", ["subscribe", "assign", "subscribePattern", "nothing_left"])
+def test_a_topic_that_is_gone_by_how_the_query_names_its_topics(stage: Stage, way: str, loss: str) -> None:
+    scene = stage.scene(f"gone_{way}_{loss}".lower())
+    two_topics(lambda s: s.delete("refunds"))(scene)
+    if way == "nothing_left":
+        scene.delete("orders")
+    assigned = json.dumps({scene.topic("orders"): [0, 1], scene.topic("refunds"): [0]})
+    pattern = f"{scene.name}-.*"
+    named = {"subscribe": f"{scene.topic('orders')},{scene.topic('refunds')}", "assign": assigned}
+    option = {way: named[way]} if way in named else {"subscribePattern": pattern}
+    options = {**option, "failOnDataLoss": loss}
+    said, _ = scene.said(Query(options={"0": options}))
+    fact = scene.restart(("orders", "refunds"), options)
+    # Where no topic is left, nothing runs, and the oracle sees no batch.
+    is_idle = way == "nothing_left"
+    assert (said.outcome, said.certainty) == ("resume" if is_idle else fact.outcome, "certain")
+    assert not is_idle or (not fact.causes and not fact.delivered)
+    assert (said.outcome == "fail") == (not is_idle and (way != "subscribePattern" or loss == "true"))
+    if said.outcome == "fail":
+        assert is_same_error(said, fact), (said.error, fact.causes)
+        return
+    risk = said.risk("KAFKA_PARTITIONS_GONE")
+    assert risk is not None and scene.topic("refunds") in risk.sentence
+    rows = [json.loads(row)["topic"] for each in fact.delivered.values() for row in each]
+    assert set(rows) <= {scene.topic("orders")} and bool(rows) != is_idle
+
+
+@pytest.mark.spark
+@pytest.mark.kafka
 @pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
 def test_with_the_broker_the_forecast_says_what_spark_does(stage: Stage, case: Case) -> None:
     compare(stage, case)

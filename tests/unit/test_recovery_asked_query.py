@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from core.analysis.forecast import Query, forecast
 from core.checkpoint import Checkpoint
+from core.connectors import ConnectorSettings
+from core.connectors.answers import BrokerAnswer
 from core.judgement import judge
 from core.recovery import Answers, Option, options
 from core.recovery.asked_query import asked_query
-from tests.support.brokers import answered, at, checkpoint_at, connectors_of
+from tests.support.brokers import answered, at, checkpoint_at, connectors_of, topic
 from tests.support.build import PROJECT
 
 KAFKA = PROJECT / "sample_checkpoints" / "kafka-pipeline-died-mid-batch" / "checkpoint"
@@ -129,3 +132,61 @@ def test_a_planned_batch_whose_records_have_expired_is_no_batch_that_loses_nothi
     assert any("14 now" in risk.sentence and "2 offsets" in risk.sentence for risk in forecasted.risks) == (
         behind
     )
+
+
+ONE_GONE = answered({("k3a", 0): at(0, 5, 4)}, absent=("k3b",), all_topics=("k3a", "other"))
+ALL_GONE = answered({}, absent=("k3a", "k3b"), all_topics=("other",))
+
+
+@pytest.mark.parametrize(
+    ("options", "there", "loss", "outcome", "reason", "certainty"),
+    [
+        # as seen on Spark 4.3 (tests/kafka/test_forecast_proof.py has the restarts)
+        ({"subscribePattern": "k3.*"}, ONE_GONE, "false", "resume", None, "certain"),
+        ({"SUBSCRIBEPATTERN": "k3.*"}, ONE_GONE, "true", "fail", "KAFKA_PARTITIONS_GONE", "certain"),
+        ({"subscribePattern": "k3.*"}, ALL_GONE, "false", "resume", None, "certain"),
+        ({"subscribePattern": "k3.*"}, ALL_GONE, "true", "resume", None, "certain"),
+        ({"subscribe": "k3a,k3b"}, ONE_GONE, "false", "fail", "KAFKA_TOPIC_GONE", "certain"),
+        ({"assign": '{"k3a":[0],"k3b":[0]}'}, ONE_GONE, "false", "fail", "KAFKA_TOPIC_GONE", "certain"),
+        ({"assign": '{"k3a":[0],"k3b":[0]}'}, ONE_GONE, "true", "fail", "KAFKA_TOPIC_GONE", "certain"),
+        ({}, ONE_GONE, "true", "fail", "KAFKA_TOPIC_GONE", "certain"),
+        ({}, ONE_GONE, "false", "fail", "KAFKA_TOPIC_GONE", "inferred"),
+        ({}, ALL_GONE, "true", "fail", "KAFKA_TOPIC_GONE", "inferred"),
+    ],
+)
+def test_what_a_topic_that_is_gone_does_depends_on_how_the_query_names_its_topics(
+    tmp_path: Path,
+    options: dict[str, str],
+    there: BrokerAnswer,
+    loss: str,
+    outcome: str,
+    reason: str | None,
+    certainty: str,
+) -> None:
+    root = checkpoint_at(tmp_path, {"k3a": {0: 2}, "k3b": {0: 2}}, {"k3a": {0: 4}, "k3b": {0: 4}})
+    ck = Checkpoint.open(str(root))
+    given = {f"source.0.option.{name}": value for name, value in options.items()}
+    query = asked_query(ck, Answers({**given, LOSS: loss}), Query())
+    found = forecast(ck, query=query, connectors=connectors_of(there))
+    assert (found.outcome, found.reason, found.certainty) == (outcome, reason, certainty)
+    risk = found.risk("KAFKA_PARTITIONS_GONE")
+    assert (risk is not None) == (outcome == "resume")
+    assert risk is None or ("k3b-0" in risk.sentence and risk.data.append == "unknown")
+    is_open = "With subscribePattern Spark resumes" in (found.then or "")
+    assert is_open == (certainty == "inferred")
+
+
+def test_what_was_unread_of_a_topic_that_is_gone_and_no_longer_read_is_named_as_lost(tmp_path: Path) -> None:
+    root = checkpoint_at(tmp_path, {"k3a": {0: 2}, "k3b": {0: 2}}, {"k3a": {0: 4}, "k3b": {0: 4}})
+    asked = replace(connectors_of(ONE_GONE), given=ConnectorSettings(topics={"0": ("k3a",)}))
+    answers = Answers({"sink": "foreach_append", LOSS: "false", TOPICS: "k3a"})
+    context = judge(Checkpoint.open(str(root)), asked).recovery(answers)
+    reset = next(each for each in options(context) if each.id == "reset")
+    assert reset.possible and "k3b-0, no longer on the broker" in reset.loses
+    (source,) = context.sources
+    assert source.point is not None and source.point.exact and "k3b-0" in source.point.skips
+    assert "how much that was nobody can tell" in source.point.note
+    there = replace(ONE_GONE, absent=(), topics={**ONE_GONE.topics, "k3b": topic("k3b")})
+    kept = replace(connectors_of(there), given=asked.given)
+    again = judge(Checkpoint.open(str(root)), kept).recovery(answers)
+    assert "k3b" not in next(each for each in options(again) if each.id == "reset").loses

@@ -10,10 +10,12 @@ judges each position; this module says what Spark makes of it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import partial
 
 from core.analysis.forecast.context import Range, RestartContext
 from core.analysis.forecast.kafka_positions import EARLIEST, batch_start, before_start
+from core.analysis.forecast.kafka_subscription import way_of
 from core.analysis.forecast.model import DUPLICATES, EXACT, LOSS, UNKNOWN, DataEffect, Risk
 from core.analysis.forecast.offset_lines import set_back
 from core.analysis.forecast.step_verdict import Verdict, failed
@@ -107,6 +109,11 @@ def check_next(
     at = part.end.evidence
     topics = wanted if wanted is not None else tuple(known or earlier)
     absent = [topic for topic in topics if topic in answer.absent]
+    way = way_of(s.query, part.key)
+    if way == "subscribePattern" and not topics and known:
+        return _nothing_matches(s, part, at, known)
+    if absent and way is None and (len(absent) == len(topics) or not s.query.stops_on_loss(part.key)):
+        return _maybe_gone(s, part, answer, absent, at)
     if absent:
         return topic_gone(s, answer, absent, at)
     batch_ms = _batch_ms(s)
@@ -259,6 +266,25 @@ def topic_gone(s: RestartContext, answer: BrokerAnswer, absent: list[str], at: E
     )
     then = say("forecast_kafka.topic_absent_then")
     return failed(s, "kafka_topic_gone", "KAFKA_TOPIC_GONE", why, at, then=then)
+
+
+def _maybe_gone(
+    s: RestartContext, part: Range, answer: BrokerAnswer, absent: list[str], at: Evidence
+) -> Verdict:
+    """A topic is gone, and nobody says whether the query names its topics or has a pattern, with which Spark
+    goes on."""
+    verdict = topic_gone(s, answer, absent, at)
+    values = {"key": part.key, "names": listed(absent, _SHOWN), "count": len(absent)}
+    then = say("forecast_kafka.topic_absent_then_open", **values)
+    return replace(verdict, certainty="inferred", then=then)
+
+
+def _nothing_matches(s: RestartContext, part: Range, at: Evidence, known: Positions) -> Verdict:
+    """No topic is left for a pattern: Spark plans no batch, with either value of failOnDataLoss."""
+    pattern = s.query.option(part.key, "subscribePattern")
+    names = listed((f"{topic}-{p}" for topic, ps in known.items() for p in ps), _SHOWN)
+    sentence = say("forecast_kafka.nothing_matches", at=at, pattern=pattern, names=names)
+    return Verdict(risks=(Risk("KAFKA_PARTITIONS_GONE", sentence, (at,), UNKNOWN),), evidence=(at,))
 
 
 def _planned_gone(s: RestartContext, gone: list[JudgedPartition], at: Evidence) -> Verdict:

@@ -27,6 +27,7 @@ from core.analysis.forecast.kafka_source import (
     repair_of_plan,
     why_not_asked,
 )
+from core.analysis.forecast.kafka_subscription import wanted_topics
 from core.analysis.forecast.model import (
     EXACT,
     RUN_AGAIN,
@@ -204,7 +205,7 @@ def check_plan(s: RestartContext) -> Verdict:
 def _kafka_plan(s: RestartContext, part: Range) -> Verdict:
     s = s.loading  # of a batch that the sink skips no position is looked at
     answer, not_checked, risks = broker_of(s, part.key), list[str](), list[Risk]()
-    wanted = s.query.topics.get(part.key)
+    wanted = wanted_topics(s.query, part.key, answer)
     if answer is None:
         reason = why_not_asked(s, part.key)
         not_checked.append(
