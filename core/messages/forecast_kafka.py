@@ -87,7 +87,7 @@ SENTENCES: dict[str, str] = {
     "partitions_gone": "{at} has positions for {names}, which {count:one is/are} not on the broker any more",
     "partitions_gone_recreated": (
         "{at} has positions for {names}, which {count:one is/are} not on the broker any more: the topic was"
-        " deleted and recreated, because Kafka never removes a partition from a topic"
+        " deleted and recreated (Kafka never removes a partition from a topic), or another cluster was asked"
     ),
     "partitions_gone_left_out": (
         "{at} has positions for {names}, which {count:one is/are} not on the broker any more: with"

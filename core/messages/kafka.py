@@ -61,8 +61,8 @@ SENTENCES: dict[str, str] = {
         " recreated."
     ),
     "recreated_lacks": (
-        "Topic {topic} has no partition {partitions} any more: it was deleted and recreated,"
-        " because Kafka never removes a partition from a topic."
+        "Topic {topic} has no partition {partitions} any more: it was deleted and recreated (Kafka never"
+        " removes a partition from a topic), or another cluster was asked."
     ),
     "not_again_other_topic": "The records cannot be read again. {about}",
     "not_again_planned_back": (

@@ -488,7 +488,7 @@ def _younger(
         parts = (
             [p for p in ps if (topic, p) in answer.partitions]
             if proof.shown_by == "lacks"
-            else (proof.partitions)
+            else proof.partitions
         )
         never_read = sum(max(0, min(ps[p], answer.partitions[topic, p].log_end or 0)) for p in parts)
         if proof.shown_by == "lacks" and not never_read:
