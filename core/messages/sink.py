@@ -78,8 +78,8 @@ SENTENCES: dict[str, str] = {
     "pending_of_another": (
         "Pending batch {pending} will be skipped, regardless of content: the log of the output directory has"
         " a batch {pending}, but it was written before this checkpoint planned its own. It is of another"
-        " query, or of an earlier checkpoint, and the rows of the pending batch do not reach the output. To"
-        " recover: the output directory of this query, or a new one."
+        " query, or of an earlier run, so the rows of the pending batch do not reach the output unless that"
+        " one had the same. To recover: the output directory of this query, or a new one."
     ),
     "pending_files_gone": (
         "Pending batch {pending} is in the log of the output directory and will be skipped, but"
