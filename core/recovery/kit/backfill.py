@@ -60,10 +60,10 @@ class Backfill:
         missing = self.without_keys_of(old, new)
         if missing.isEmpty():
             show("No row of the old output is missing in the new one: nothing is added.")
-        elif run.sink == "file":
-            self.write_beside(missing)
-        else:
+        elif run.sink != "file":
             self.writer(missing).mode("append").save(run.sink_path)
+        elif not run.files.exists(run.backfill_path):
+            self.write_beside(missing)
         return [self.check_keys(old, places)]
 
     def writer(self, rows: Any) -> Any:
