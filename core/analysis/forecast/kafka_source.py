@@ -160,7 +160,7 @@ def check_next(
         risks += verdict.risks
     from_earliest = [each for each in judged if each.position == EARLIEST and _is_past(each, earlier)]
     risks += [_maybe_expired("KAFKA_RECORDS_EXPIRED", each, at) for each in from_earliest[:1]]
-    risks += _younger(s, answer, known, at, skip=short_topics)
+    risks += _younger(s, answer, known, at, skip=short_topics, earlier=earlier)
     still_there = {
         each.topic for each in new if each.bounds is not None and (each.earliest or 0) < (each.latest or 0)
     }
@@ -476,10 +476,16 @@ def _cut_short(s: RestartContext, part: Range, cut: list[JudgedPartition], at: E
 
 
 def _younger(
-    s: RestartContext, answer: BrokerAnswer, positions: Positions, at: Evidence, skip: Iterable[str]
+    s: RestartContext,
+    answer: BrokerAnswer,
+    positions: Positions,
+    at: Evidence,
+    skip: Iterable[str],
+    earlier: Positions | None = None,
 ) -> list[Risk]:
     """A topic that was recreated and has grown past the position, or was not read to its end: read from the
-    old position on, without an error."""
+    old position on, without an error. A partition that it lacks is a proof where ``earlier`` positions name
+    it, too: a single entry may have been changed by hand."""
     risks = []
     for topic, ps in positions.items():
         proof = recreated(answer, topic, ps, {}, _batch_ms(s)) if topic not in set(skip) else None
@@ -498,7 +504,11 @@ def _younger(
             proof=recreated_sentence(proof, answer),
             never_read=never_read,
         )
-        risks.append(Risk("KAFKA_TOPIC_RECREATED", sentence, (at,), LOSS, proof.certainty))
+        certainty = proof.certainty
+        if proof.shown_by == "lacks" and earlier is not None:
+            is_read = any(p in earlier.get(topic, {}) for p in proof.partitions)
+            certainty = certainty if is_read else "inferred"
+        risks.append(Risk("KAFKA_TOPIC_RECREATED", sentence, (at,), LOSS, certainty))
     return risks
 
 
