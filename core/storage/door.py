@@ -94,6 +94,11 @@ class Door:
         return Door(self.location, ChangedStore(self._store, changes), self.settings, self._evidence)
 
     @property
+    def is_changed(self) -> bool:
+        """Whether this door shows the place as it would be after changes (:meth:`changed`)."""
+        return isinstance(self._store, ChangedStore)
+
+    @property
     def evidence(self) -> Manifest | None:
         """The record of the evidence file that is behind this door; None for a directory. Known after the
         first listing."""

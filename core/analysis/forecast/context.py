@@ -257,8 +257,11 @@ class RestartContext:
         checkpoint directory, or put into it, after the newest commit. What lies there now does not explain
         it."""
         is_open = not self.is_stateful and self.query.operators is None and not self.checkpoint.has_state
-        is_explained = self.checkpoint.query_id is None or any(
-            "/" not in item.path for item in self.checkpoint.leftovers
+        ck = self.checkpoint
+        is_explained = (
+            ck.query_id is None
+            or ck.door.is_changed  # by what is put back, or left out
+            or any("/" not in item.path for item in ck.leftovers)
         )
         return is_open and not is_explained and was_changed(self.checkpoint, "")
 
