@@ -245,15 +245,15 @@ def _of_this_query(
 ) -> _Judged:
     """The comparison, where the log has a number before this checkpoint planned the batch (it is another
     query's, or an earlier checkpoint's), or data files of the planned batch are gone."""
-    pending, planned_later = ck.pending_batch, planned_after_written(ck, written_ms)
+    pending = ck.pending_batch
     if judged.concern == "behind":
         both = {*written_ms} & {*ck.loaded_ids}
-        if not both or not both <= {*planned_later}:
+        if not both or not both <= {*planned_after_written(ck, written_ms)}:
             return judged
         return replace(judged, sentence=say("sink.log_of_another", url=log.url), concern="unknown")
     if pending is None or judged.pending != "skipped" or judged.concern is not None:
         return judged
-    if pending in planned_later:
+    if pending in planned_after_written(ck, written_ms):
         return replace(judged, sentence=say("sink.pending_of_another", pending=pending), concern="ahead")
     if log.has_data_files and (gone := log.gone_of(pending)):  # not a copy of the log alone
         sentence = say("sink.pending_files_gone", pending=pending, count=len(gone), example=gone[0])

@@ -211,8 +211,8 @@ def _pending_repeats(context: RecoveryContext, made: Recipe, behaviour: Behaviou
 
 
 def _reset_loses(context: RecoveryContext, made: Recipe, behaviour: Behaviour) -> str:
-    parts: list[str] = [say("recovery_effects.gone_at_source", skips=made.skips)] if made.skips else []
-    parts += [say("recovery_effects.gone_at_source", skips=made.left_out)] if made.left_out else []
+    gone = [skips for skips in (made.skips, made.left_out) if skips]
+    parts: list[str] = [say("recovery_effects.gone_at_source", skips=skips) for skips in gone]
     if context.may_have_expired and not made.skips:
         parts.append(say("recovery_effects.may_have_expired"))
     if context.needs_state and made.method in ("empty_state", "start_options", "pipeline"):

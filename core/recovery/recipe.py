@@ -16,11 +16,11 @@ state:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from core.checkpoint.sources.base import Asks
+from core.checkpoint.sources.base import Asks, ResumePoint
 from core.connectors.requested import read_topics
 from core.messages import say, say_of
 from core.messages.words import listed
@@ -310,24 +310,26 @@ def _skips(context: RecoveryContext) -> str:
 def _may_repeat(context: RecoveryContext) -> str:
     """What a start at the positions may read again of the sources whose broker was asked."""
     return "; ".join(
-        say("recovery_options.source_repeats", key=source.key, repeats=source.point.repeats)
-        for source in context.sources
-        if source.key in context.connectors.brokers
-        and source.point is not None
-        and source.point.repeats != "nothing"
+        say("recovery_options.source_repeats", key=key, repeats=point.repeats)
+        for key, point in _asked_points(context)
+        if point.repeats != "nothing"
     )
 
 
 def _left_out(context: RecoveryContext) -> str:
     """What is gone with topics that the query no longer reads, of the sources whose broker was asked."""
     return "; ".join(
-        say("recovery_options.source_skips", key=source.key, skips=source.point.skips)
-        for source in context.sources
-        if source.key in context.connectors.brokers
-        and source.point is not None
-        and source.point.exact
-        and source.point.skips != "nothing"
+        say("recovery_options.source_skips", key=key, skips=point.skips)
+        for key, point in _asked_points(context)
+        if point.exact and point.skips != "nothing"
     )
+
+
+def _asked_points(context: RecoveryContext) -> Iterator[tuple[str, ResumePoint]]:
+    """Where the sources whose broker was asked start, by their key."""
+    for source in context.sources:
+        if source.key in context.connectors.brokers and source.point is not None:
+            yield source.key, source.point
 
 
 def _why_no_start(source: SourcePosition) -> str:

@@ -140,8 +140,10 @@ def _start_offsets(
         is_cut = proof is not None and proof.shown_by == "cut_short"
         # One partition that ends before its position proves it for the whole topic.
         is_other = proof is not None and proof.shown_by in ("ends_below", "lacks", "other_id")
-        lacks = proof is not None and proof.shown_by == "lacks"
-        starts.lacking += [recreated_sentence(proof, answer)] if lacks and proof is not None else []
+        lacks = False
+        if proof is not None and proof.shown_by == "lacks":
+            lacks = True
+            starts.lacking.append(recreated_sentence(proof, answer))
         is_recreated = is_other or topic in recreated_by_plan
         begin = {
             each.partition: _start(starts, each, is_recreated=is_recreated, lacks=lacks) for each in judged

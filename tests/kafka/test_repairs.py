@@ -68,6 +68,18 @@ def rewind_to_batch_1(scene: Scene, spark: SparkSession, *, asks: bool = True) -
     scene.checkpoint = scene.checkpoint.with_name(f"{scene.checkpoint.name}.rewound-to-batch-1")
 
 
+def check_rows_of_the_new_topic(scene: Scene, spark: SparkSession) -> None:
+    """The target has each record of the topic that was made last, once, and no other."""
+    rows = spark.read.json(str(scene.checkpoint.parent / "target")).select(
+        "topic", "partition", "offset", "v"
+    )
+    assert sorted(map(tuple, rows.collect())) == sorted(
+        (record.topic, record.partition, record.offset, record.text)
+        for record in scene.ledger
+        if record.life == 2
+    )
+
+
 def test_a_recreated_topic_is_read_from_its_first_record_by_the_option_that_is_named(
     spark: SparkSession, stage: Stage
 ) -> None:
@@ -81,14 +93,7 @@ def test_a_recreated_topic_is_read_from_its_first_record_by_the_option_that_is_n
     before = fingerprint(scene.checkpoint)
     done = run_in_session(handed_out(scene, "reset"), spark)
     assert done.status == 5 and PLANNED in done.output, done.output
-    rows = spark.read.json(str(scene.checkpoint.parent / "target")).select(
-        "topic", "partition", "offset", "v"
-    )
-    assert sorted(map(tuple, rows.collect())) == sorted(
-        (record.topic, record.partition, record.offset, record.text)
-        for record in scene.ledger
-        if record.life == 2
-    )
+    check_rows_of_the_new_topic(scene, spark)
     assert fingerprint(scene.checkpoint) == before
 
 
@@ -101,14 +106,7 @@ def test_a_topic_with_fewer_partitions_is_read_from_its_first_record(
     done = run_in_session(handed_out(scene, "reset"), spark)
     assert done.status == 0 and "began exactly where batch" not in done.output, done.output
     assert "began at the oldest record of ['repair-fewer-orders-0']" in done.output
-    rows = spark.read.json(str(scene.checkpoint.parent / "target")).select(
-        "topic", "partition", "offset", "v"
-    )
-    assert sorted(map(tuple, rows.collect())) == sorted(
-        (record.topic, record.partition, record.offset, record.text)
-        for record in scene.ledger
-        if record.life == 2
-    )
+    check_rows_of_the_new_topic(scene, spark)
 
 
 def test_a_rewind_alone_never_reads_the_first_records_of_a_recreated_topic(

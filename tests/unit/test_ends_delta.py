@@ -417,6 +417,19 @@ def test_a_pending_batch_in_the_log_of_the_file_sink_is_skipped(tmp_path: Path) 
     assert end.pending == "skipped" and "Pending batch 2 is already in the output" in end.sentence
 
 
+def test_an_output_whose_entries_are_older_than_all_batches_is_another_one(tmp_path: Path) -> None:
+    log = output(tmp_path / "out", "0", "1")
+    ck = checkpoint(tmp_path, *(offset(n + 1) for n in range(3)))
+    assert [kind for kind, _ in sink_state(ck, log).concerns] == ["behind"]
+    for name, age_seconds in (("0", 90), ("1", 0)):  # one of them, then both
+        planned = (TIME + 10_000_000) / 1000
+        os.utime(tmp_path / "out" / "_spark_metadata" / name, (planned - 3600 + age_seconds,) * 2)
+        end = sink_state(ck, FileSinkLog.open(str(tmp_path / "out")))
+        is_other = name == "1"
+        assert [kind for kind, _ in end.concerns] == ["unknown" if is_other else "behind"]
+        assert ("the output of another query" in end.sentence) == is_other
+
+
 def test_a_hole_in_the_log_of_the_file_sink_is_a_risk(tmp_path: Path) -> None:
     output(tmp_path / "out", "0", "1", "3")
     ck = checkpoint(tmp_path, *(offset(n + 1) for n in range(4)))

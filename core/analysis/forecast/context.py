@@ -256,14 +256,14 @@ class RestartContext:
         """Whether there is no state, nobody said what the query has, and something was removed from the
         checkpoint directory, or put into it, after the newest commit. What lies there now does not explain
         it."""
-        is_open = not self.is_stateful and self.query.operators is None and not self.checkpoint.has_state
         ck = self.checkpoint
+        is_open = not self.is_stateful and self.query.operators is None and not ck.has_state
         is_explained = (
             ck.query_id is None
             or ck.door.is_changed  # by what is put back, or left out
             or any("/" not in item.path for item in ck.leftovers)
         )
-        return is_open and not is_explained and was_changed(self.checkpoint, "")
+        return is_open and not is_explained and was_changed(ck, "")
 
     @lazy
     def may_lack_an_operator(self) -> bool:

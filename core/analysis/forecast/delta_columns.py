@@ -24,17 +24,18 @@ def new_columns(s: RestartContext, part: Range) -> Sentence | None:
     position = position_of(part.end) or position_of(part.start)
     if source is None or position is None or not isinstance(sink, DeltaLog):
         return None
-    changes = [
-        commit
+    has = _columns(sink)
+    lacks = [name for name in _columns(source) if name not in has]
+    if not has or not lacks:
+        return None
+    changed = [
+        commit.version
         for commit in source.commits(range(position.version, source.newest + 1)).commits
         if commit.metadata_changed and commit.operation not in _OF_PROPERTIES
     ]
-    has = _columns(sink)
-    lacks = [name for name in _columns(source) if name not in has]
-    if not changes or not lacks or not has:
+    if not changed:
         return None
-    version = min(commit.version for commit in changes)
-    return say("forecast_delta.open_columns", version=version, key=part.key, columns=lacks, url=sink.url)
+    return say("forecast_delta.open_columns", version=min(changed), key=part.key, columns=lacks, url=sink.url)
 
 
 def _columns(log: DeltaLog) -> tuple[str, ...]:

@@ -21,7 +21,13 @@ from core.analysis.forecast.offset_lines import set_back
 from core.analysis.forecast.step_verdict import Verdict, failed
 from core.checkpoint.sources.kafka import positions_read
 from core.connectors.answers import BrokerAnswer
-from core.connectors.kafka.judgement import JudgedPartition, Positions, judge_partition, recreated
+from core.connectors.kafka.judgement import (
+    JudgedPartition,
+    Positions,
+    judge_partition,
+    lacking_partitions,
+    recreated,
+)
 from core.connectors.kafka.partitions import (
     batch_time_ms,
     entries_at_hand,
@@ -210,7 +216,7 @@ def repair_of_plan(s: RestartContext, part: Range, answer: BrokerAnswer) -> str:
     lower = [(t, p) for t, ps in before.items() for p, at in ps.items() if after.get(t, {}).get(p, at) < at]
     gone = [(t, p) for t, ps in before.items() for p in ps if p not in after.get(t, {})]
     # A topic that is there and has lost partitions is a new one.
-    lacking = {t for t, p in [*lower, *gone] if _lacks(answer, t, before)}
+    lacking = {t for t, _ in [*lower, *gone] if lacking_partitions(answer, t, before[t])}
     missing = [
         judged.name
         for judged in (judge_partition(answer, t, p, before[t][p]) for t, p in [*lower, *gone])
@@ -228,12 +234,6 @@ def repair_of_plan(s: RestartContext, part: Range, answer: BrokerAnswer) -> str:
     if replaced:
         return say("forecast_kafka.plan_reset_to_0", names=listed(replaced, _SHOWN))
     return say("forecast_kafka.plan_rewind", n=s.n, previous=s.previous)
-
-
-def _lacks(answer: BrokerAnswer, topic: str, positions: Positions) -> bool:
-    """Whether a topic that is there has not every partition of the checkpoint, so that it is a new one."""
-    proof = recreated(answer, topic, positions.get(topic, {}), {}, None)
-    return proof is not None and proof.shown_by == "lacks"
 
 
 def _was_recreated(

@@ -41,7 +41,8 @@ def rerun_sentences(s: RestartContext) -> tuple[Sentence, ...]:
 
 
 def unless_stateful(s: RestartContext) -> tuple[Sentence, ...]:
-    """What happens instead when the query keeps state, where that is likely and there is none."""
+    """What happens instead when state is missing that no file shows: all of it, where the query is likely to
+    keep some or its directory may have been removed, or that of an operator."""
     if not s.first_batch:
         return ()
     if s.lacks_suggested_state:

@@ -33,9 +33,11 @@ def check_sst_files(
         content = contents.get(file.path)
         if content is None:
             continue
-        missing = _missing_without(s, op, partition, version, committed) if s.version >= V42 else None
-        if s.version >= V42 and missing is None:
-            continue
+        missing = None
+        if s.version >= V42:
+            missing = _missing_without(s, op, partition, file, version, committed)
+            if missing is None:
+                continue
         path = f"{file.path.rpartition('/')[0]}/SSTs/{content.sst_files[0].name}"
         why = say("forecast_steps.sst_missing", path=path, zip=file.path)
         # 4.2 and newer look for the changelogs from the first one on before they give up.
@@ -84,11 +86,16 @@ def _zips(partition: PartitionState, version: int) -> list[StateFile]:
 
 
 def _missing_without(
-    s: RestartContext, op: OperatorState, partition: PartitionState, version: int, committed: CommittedIds
+    s: RestartContext,
+    op: OperatorState,
+    partition: PartitionState,
+    newest: StateFile,
+    version: int,
+    committed: CommittedIds,
 ) -> str | None:
-    """What 4.2 and newer miss that rebuild the version without the zips that name .sst files, for the older
-    ones lack them, too; None when they can."""
-    useless = _read(s, _zips(partition, version)[:ZIPS_READ])
+    """What 4.2 and newer miss that rebuild the version without the newest zip and the older ones that name
+    .sst files, which they lack, too; None when they can."""
+    useless = {newest.path, *_read(s, _zips(partition, version)[1:ZIPS_READ])}
     files = tuple(replace(f, size_bytes=0) if f.path in useless else f for f in partition.files)
     partitions = tuple(replace(p, files=files) if p is partition else p for p in op.partitions)
     without = replace(op, partitions=partitions)

@@ -239,11 +239,12 @@ def other_id(answer: BrokerAnswer, topic: str) -> tuple[str, str] | None:
     return earlier, here.topic_id
 
 
-def _lacking(answer: BrokerAnswer, topic: str, judged: Iterable[JudgedPartition]) -> tuple[int, ...]:
-    """The partitions that the checkpoint names and a topic that is there has not."""
+def lacking_partitions(answer: BrokerAnswer, topic: str, named: Iterable[int]) -> tuple[int, ...]:
+    """The partitions that the checkpoint names and a topic that is there has not, ascending: it is a new
+    one."""
     if answer.trouble is not None or topic not in answer.topics:
         return ()
-    return tuple(sorted(each.partition for each in judged if not each.is_on_broker))
+    return tuple(sorted(p for p in named if (topic, p) not in answer.partitions))
 
 
 def recreated(
@@ -256,8 +257,8 @@ def recreated(
     """Whether the topic of this name is another one than the query read; None when nothing shows it.
 
     Certain: an end below a position that was read, a partition that a topic which is there no longer has, or
-    another topic id than in an earlier answer. Inferred:
-    the oldest record that is there is younger than the batch that had already read past it.
+    another topic id than in an earlier answer. Inferred: the oldest record that is there is younger than the
+    batch that had already read past it.
     """
     judged = [
         judge_partition(answer, topic, p, committed.get(p), planned.get(p), batch_ms)
@@ -268,8 +269,8 @@ def recreated(
         for each in judged
         if each.latest is not None and each.latest < max(each.position or 0, each.planned or 0)
     ]
-    ids, lacking = other_id(answer, topic), _lacking(answer, topic, judged)
-    if lacking:
+    ids = other_id(answer, topic)
+    if lacking := lacking_partitions(answer, topic, {**planned, **committed}):
         return Recreated(topic, "lacks", lacking)
     if short:
         is_cut = ids is None and any(each.age == "older" for each in judged)

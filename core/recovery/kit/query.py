@@ -13,7 +13,7 @@ from urllib.parse import unquote
 
 from core.recovery.kit.files import log_entries
 from core.recovery.kit.run import Run
-from core.recovery.kit.session import check_connectors
+from core.recovery.kit.session import PARTITIONS_CONF, PROVIDER_CONF, check_connectors
 from core.recovery.kit.sink import sink_numbers
 from core.recovery.kit.words import Refused, first_line
 
@@ -36,8 +36,8 @@ class QueryRun(Run):
         self.output_mode: str = value("OUTPUT_MODE") or ""
         self.keeps_state = bool(value("KEEPS_STATE"))
         self.state_settings: dict[str, str | None] = {
-            "spark.sql.streaming.stateStore.providerClass": value("STATE_PROVIDER"),
-            "spark.sql.shuffle.partitions": value("SHUFFLE_PARTITIONS"),
+            PROVIDER_CONF: value("STATE_PROVIDER"),
+            PARTITIONS_CONF: value("SHUFFLE_PARTITIONS"),
         }
         self.offset_log_version: int = value("OFFSET_LOG_VERSION") or 1
         self.accept_loss = bool(value("ACCEPT_LOSS"))

@@ -10,11 +10,10 @@ from core.recovery.kit.copying import Copy, check_unused
 from core.recovery.kit.reading_state import reader_settings, session_settings
 from core.recovery.kit.rewind import OPERATOR_METADATA, own_schema_paths, root_cause
 from core.recovery.kit.run import Run, check_apart, check_new_place, check_unmoved, under_another_name
+from core.recovery.kit.session import PARTITIONS_CONF, PROVIDER_CONF
 from core.recovery.kit.starting import STATE_FORMAT_CONF, offset_file
 from core.recovery.kit.words import Checks, Refused, first_line, is_hidden, is_verified, show
 
-PARTITIONS_CONF = "spark.sql.shuffle.partitions"
-PROVIDER_CONF = "spark.sql.streaming.stateStore.providerClass"
 ALL_ROWS = "_readAllColumnFamilies"
 """The option of the state reader with which Spark itself repartitions: every row of a store, as bytes."""
 ROW = ("column_family_name", "key_bytes", "value_bytes")

@@ -7,6 +7,8 @@ from typing import Any
 
 from core.recovery.kit.words import Refused
 
+PARTITIONS_CONF = "spark.sql.shuffle.partitions"
+PROVIDER_CONF = "spark.sql.streaming.stateStore.providerClass"
 CONNECTORS = {
     "kafka": "org.apache.spark.sql.kafka010.KafkaSourceProvider",
     "delta": "io.delta.sql.DeltaSparkSessionExtension",
