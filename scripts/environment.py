@@ -10,6 +10,7 @@ Neither is there while something is being made.
 from __future__ import annotations
 
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -18,7 +19,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from scripts import fetching
 
-LABEL = "setup"
 MADE = ".made"
 INSTALLING = ".installing"
 
@@ -27,8 +27,13 @@ class SetupError(Exception):
     """One sentence for the person at the terminal."""
 
 
-def announce(text: str) -> None:
-    print(f"{LABEL}: {text}", file=sys.stderr, flush=True)
+def label_of(directory: Path) -> str:
+    """What stands before each line: several environments are made side by side."""
+    return "setup" if directory.name == ".venv" else f"setup, {directory.name}"
+
+
+def announce(directory: Path, text: str) -> None:
+    print(f"{label_of(directory)}: {text}", file=sys.stderr, flush=True)
 
 
 def python_of(directory: Path) -> Path:
@@ -53,14 +58,16 @@ def is_whole(directory: Path) -> bool:
 def make(directory: Path) -> None:
     """Make the environment and its pip from nothing; a half-made one is removed first."""
     doing = "making again, since it was not usable:" if directory.exists() else "making"
-    announce(f"{doing} {directory.name} with Python {sys.version.split()[0]}")
+    announce(directory, f"{doing} {directory.name} with Python {sys.version.split()[0]}")
     shutil.rmtree(directory, ignore_errors=True)
     step = [sys.executable, "-m", "venv", "--without-pip", str(directory)]
-    done = fetching.run(step, LABEL, lambda _: None, first=f"making {directory.name}")
+    done = fetching.run(step, label_of(directory), lambda _: None, first=f"making {directory.name}")
     if done.status == 0:
         # Not by venv itself: it hides what ensurepip says.
         step = [str(python_of(directory)), "-m", "ensurepip", "--upgrade", "--default-pip"]
-        done = fetching.run(step, LABEL, lambda _: None, first=f"putting pip into {directory.name}")
+        done = fetching.run(
+            step, label_of(directory), lambda _: None, first=f"putting pip into {directory.name}"
+        )
     if done.status != 0:
         raise SetupError(f"the virtual environment {directory.name} could not be made: {fetching.why(done)}.")
     (directory / MADE).touch()
@@ -111,17 +118,20 @@ def install(directory: Path, files: list[Path]) -> None:
     if unfinished.exists():
         again = forget_half_installed(directory)
         announce(
+            directory,
             f"continuing with {directory.name}, which was interrupted"
-            + (f"; half-installed packages: {again}" if again else "")
+            + (f"; half-installed packages: {again}" if again else ""),
         )
     unfinished.touch()
-    announce(f"installing {names} into {directory.name} with pip; minutes the first time")
+    announce(directory, f"installing {names} into {directory.name} with pip; minutes the first time")
     command = [str(python_of(directory)), "-m", "pip", "install", "--disable-pip-version-check", "--no-input"]
     command += ["--progress-bar", "off", *[word for file in files for word in ("-r", str(file))]]
     log = directory / ".pip.log"
     log.unlink(missing_ok=True)
     pip = Pip()
-    done = fetching.run([*command, "--log", str(log)], LABEL, pip.state, first="asking the package index")
+    done = fetching.run(
+        [*command, "--log", str(log)], label_of(directory), pip.state, first="asking the package index"
+    )
     if done.status != 0:
         # Why an index was not reached stands only there when pip was configured not to try again.
         logged = log.read_text(encoding="utf-8", errors="replace").splitlines() if log.exists() else []
@@ -141,7 +151,7 @@ def install(directory: Path, files: list[Path]) -> None:
 
 def ensure(directory: Path, stamp: Path, wanted: str, files: list[Path]) -> None:
     """Make what is missing. Raises SetupError."""
-    with fetching.locked(LABEL):
+    with fetching.locked(label_of(directory), files[0]):
         whole = is_whole(directory)
         if whole and stamp.is_file() and stamp.read_text(encoding="utf-8").strip() == wanted:
             return  # another call made it while this one waited
@@ -157,17 +167,20 @@ def ensure(directory: Path, stamp: Path, wanted: str, files: list[Path]) -> None
 
 
 def main() -> int:
-    directory, stamp, wanted, *files = sys.argv[1:]
+    name, stamp, wanted, *files = sys.argv[1:]
+    directory = Path(name)
+    label = label_of(directory)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # from a scripts/setup that is stopped
     try:
-        ensure(Path(directory), Path(directory) / stamp, wanted, [Path(file) for file in files])
+        ensure(directory, directory / stamp, wanted, [Path(file) for file in files])
     except SetupError as problem:
-        print(f"{LABEL}: {problem}", file=sys.stderr)
+        print(f"{label}: {problem}", file=sys.stderr)
         return 1
     except OSError as problem:
-        print(f"{LABEL}: {fetching.reason(str(problem)) or problem}.", file=sys.stderr)
+        print(f"{label}: {fetching.reason(str(problem)) or problem}.", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print(f"{LABEL}: stopped. Run the same command again: it continues from here.", file=sys.stderr)
+        print(f"{label}: stopped. Run the same command again: it continues from here.", file=sys.stderr)
         return 130
     return 0
 

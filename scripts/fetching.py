@@ -265,14 +265,14 @@ _locks: tuple[int, ...] = ()
 
 
 @contextlib.contextmanager
-def locked(label: str) -> Iterator[None]:
-    """One installation into this folder at a time.
+def locked(label: str, of: Path = PROJECT) -> Iterator[None]:
+    """One installation of this at a time: into this folder, or of what a file of requirements names.
 
     The programs that are started inherit the lock: when this process is killed and its pip lives on, the next
     call waits for that pip.
     """
     global _locks
-    handle = os.open(PROJECT, os.O_RDONLY)
+    handle = os.open(of, os.O_RDONLY)
     try:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -64,7 +64,8 @@ find_python() {
     fi
 }
 
-# environment DIR STAMP FILE...: a virtual environment with these requirements; quick when it has them.
+# environment DIR STAMP FILE...: a virtual environment with these requirements; quick when it has them. With
+# replaced_by=exec the calling shell becomes the program that makes it.
 environment() {
     directory=$1
     stamp=$2
@@ -78,7 +79,7 @@ environment() {
     if [ ! -e "$directory/.made" ] || ! "$python" -c '' > /dev/null 2>&1; then
         python=$(find_python) || exit 1
     fi
-    "$python" "$PROJECT/scripts/environment.py" "$directory" ".$stamp" "$wanted" "$@" || exit 1
+    ${replaced_by:-} "$python" "$PROJECT/scripts/environment.py" "$directory" ".$stamp" "$wanted" "$@" || exit 1
 }
 
 # An environment with another PySpark: spark_environment 3.5.9 makes .venv-spark-3.5.9.

@@ -575,10 +575,10 @@ def until(condition: object, seconds: float = 60) -> None:
         time.sleep(0.05)
 
 
-def start(machine: Machine, **environment: str) -> subprocess.Popen[bytes]:
+def start(machine: Machine, *arguments: str, **environment: str) -> subprocess.Popen[bytes]:
     """scripts/setup in a process group of its own."""
     return subprocess.Popen(
-        ["/bin/sh", "scripts/setup"],
+        ["/bin/sh", "scripts/setup", *arguments],
         cwd=machine.project,
         env={**machine.environment, **environment},
         stdout=subprocess.DEVNULL,
@@ -620,6 +620,28 @@ def test_killed_while_pip_downloads(ready: Machine) -> None:
     assert imports(ready)
 
 
+def test_a_stop_ends_every_pip(ready: Machine) -> None:
+    needs_a_package(ready)
+    for name in ("requirements-dev.txt", "scripts/requirements-delta.txt", "scripts/requirements-spark.txt"):
+        (ready.project / name).write_text("some-package==1.0\n", encoding="utf-8")
+    names = (".venv", ".venv-delta", ".venv-spark-3.5.9")
+    with server(silent=True) as port:
+        running = start(ready, "tests", PIP_INDEX_URL=f"http://127.0.0.1:{port}/simple")
+        until(lambda: all((ready.project / name / ".installing").exists() for name in names))
+        os.killpg(running.pid, signal.SIGINT)  # as a terminal does
+        assert running.wait() == 130
+
+        def is_ended() -> bool:
+            try:
+                os.killpg(running.pid, 0)
+            except ProcessLookupError:
+                return True
+            return False
+
+        until(is_ended, seconds=10)
+    assert not ready.is_set_up()
+
+
 def test_a_half_installed_package_is_installed_again(ready: Machine) -> None:
     (packages,) = (ready.project / ".venv" / "lib").glob("python*/site-packages")
     (packages / "some_package").mkdir()
@@ -647,7 +669,7 @@ def test_an_environment_whose_packages_are_being_changed_has_no_stamp(ready: Mac
 def test_a_second_setup_waits_for_the_first(ready: Machine) -> None:
     needs_a_package(ready)
     settings = wheel(ready)
-    handle = os.open(ready.project, os.O_RDONLY)
+    handle = os.open(ready.project / "requirements.txt", os.O_RDONLY)
     fcntl.flock(handle, fcntl.LOCK_EX)
     threading.Timer(1, os.close, [handle]).start()
     done = ready.run("scripts/setup", **settings)
