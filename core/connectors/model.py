@@ -185,6 +185,7 @@ class SinkState:
     batches up to this id are skipped whatever they hold. ``sentence`` says it for a person; ``warnings`` one
     sentence each (RESTORE since, expiry, ...). ``concerns``: what of ``sentence`` and ``warnings`` puts rows
     at risk, as (kind, sentence). ``stopped``: the batch that runs next cannot be written to this log.
+    ``earlier_batches``: numbers that a log which knows no query had before this checkpoint planned them.
     """
 
     kind: SinkLog
@@ -201,6 +202,7 @@ class SinkState:
     trouble: str | None = None
     concerns: tuple[tuple[ConcernKind, str], ...] = ()
     stopped: StoppedCompaction | None = None
+    earlier_batches: tuple[int, ...] = ()
 
     @property
     def has_log(self) -> bool:

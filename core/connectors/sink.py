@@ -9,7 +9,7 @@ there.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import Literal
@@ -198,8 +198,10 @@ def _file(ck: Checkpoint, log: FileSinkLog) -> SinkState:
             example=unknown.files[0].path,
         )
         notes.append((None, sentence))
+    earlier = planned_after_written(ck, {b.batch_id: b.modified_ms for b in read.batches})
     if holds is not None:
-        judged = _of_this_query(ck, log, judged, {b.batch_id: b.modified_ms for b in read.batches})
+        both = {b.batch_id for b in read.batches} & {*ck.loaded_ids}
+        judged = _of_this_query(ck, log, judged, earlier, is_all=bool(both) and both <= {*earlier})
     stopped = _stopped(ck, log, judged.pending)
     if log.missing:
         sentence = say(
@@ -237,23 +239,23 @@ def _file(ck: Checkpoint, log: FileSinkLog) -> SinkState:
         _first_problem(log.problems),
         _concerns(judged, notes),
         stopped,
+        earlier,
     )
 
 
 def _of_this_query(
-    ck: Checkpoint, log: FileSinkLog, judged: _Judged, written_ms: Mapping[int, int | None]
+    ck: Checkpoint, log: FileSinkLog, judged: _Judged, earlier: Sequence[int], *, is_all: bool
 ) -> _Judged:
     """The comparison, where the log has a number before this checkpoint planned the batch (it is another
     query's, or an earlier checkpoint's), or data files of the planned batch are gone."""
     pending = ck.pending_batch
     if judged.concern == "behind":
-        both = {*written_ms} & {*ck.loaded_ids}
-        if not both or not both <= {*planned_after_written(ck, written_ms)}:
+        if not is_all:
             return judged
         return replace(judged, sentence=say("sink.log_of_another", url=log.url), concern="unknown")
     if pending is None or judged.pending != "skipped" or judged.concern is not None:
         return judged
-    if pending in planned_after_written(ck, written_ms):
+    if pending in earlier:
         return replace(judged, sentence=say("sink.pending_of_another", pending=pending), concern="ahead")
     if log.has_data_files and (gone := log.gone_of(pending)):  # not a copy of the log alone
         sentence = say("sink.pending_files_gone", pending=pending, count=len(gone), example=gone[0])

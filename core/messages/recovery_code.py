@@ -66,6 +66,10 @@ SENTENCES: dict[str, str] = {
     "sink_is_ours": (
         "True only when you have made sure that this query wrote SINK_PATH although its log does not show it."
     ),
+    "refresh_into": (
+        "A new output directory, where SINK_PATH must stay as it is; None: SINK_PATH is renamed, and written"
+        " again."
+    ),
     "plain_table": "True: the new table may lack the properties and the clustering of the old one.",
     "secrets": "Option: name of the environment variable that contains it.",
     "first_batch": "The first batch of the new checkpoint.",

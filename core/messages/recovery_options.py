@@ -240,6 +240,10 @@ SENTENCES: dict[str, str] = {
     "backfill_unreadable": (
         "Which rows the old output has is not known, so none of them can be put into a new one: {trouble}"
     ),
+    "backfill_of_another": (
+        "The output has rows of another query, or of an earlier checkpoint, and nothing tells which of them"
+        " this query would have written. Full table refresh writes to a new directory beside it."
+    ),
     "checkpoint_in_output": (
         "This option renames the old output {output}, and the checkpoint lies in it: bring the checkpoint"
         " to a place outside it first (backup, then restore_backup)."
@@ -408,6 +412,11 @@ SENTENCES: dict[str, str] = {
     "best_refresh": (
         "The source has everything, and the state or the position cannot be carried over exactly."
     ),
+    "best_restart_skipped_before": (
+        "A plain start resumes after the last committed batch and loses nothing more. The sink had {batches}"
+        " before they were planned here and skipped them: only a full table refresh, into a new directory,"
+        " brings their rows."
+    ),
     "best_restart_output_gone": (
         "A plain start works and does not bring back what the output lacks. {sentence} Put the files back, or"
         " reprocess what the source still has of their batches into a new output."
@@ -424,6 +433,10 @@ SENTENCES: dict[str, str] = {
         "Not every question is answered, and the source may not have everything: keep the old rows."
     ),
     "best_only_reset": "It is the only option that is possible; read what it loses.",
+    "best_refresh_beside": (
+        "The output had batches with these IDs before, of another query or of an earlier checkpoint, and"
+        " Spark skips them: everything again, into a new directory."
+    ),
     "best_only_refresh": "The position cannot be carried over.",
     # complexity and cost
     "cannot_empty": "The code cannot empty your foreachBatch target unless sink_path says where it is.",
@@ -479,6 +492,7 @@ SENTENCES: dict[str, str] = {
     "old_data_once": "The old data is read once to rebuild the state.",
     "output_rewritten": "The output is written again from the beginning.",
     "backup_returned": "At the end the rows of the backup are in the table again.",
+    "output_left": "The code writes to a new output and leaves the old one as it is.",
     "output_beside": "The rows go to a new output beside the old one.",
     "table_kept": "The table is kept.",
 }

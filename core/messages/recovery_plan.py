@@ -81,6 +81,11 @@ SENTENCES: dict[str, str] = {
     "compare_source_why": "What is gone would be lost; the script then refuses and reports it.",
     "rename": "Rename the old output, then the old checkpoint.",
     "rename_why": "Both are kept; a new output and a new query id belong together.",
+    "leave_output": "Leave the output as it is, and rename the old checkpoint.",
+    "leave_output_why": (
+        "Another query, or an earlier checkpoint, has written to it too. The rows go to {place}: let your"
+        " query write there, and tell its readers."
+    ),
     "rename_output": "Rename the old output.",
     "rename_output_why": (
         "It is kept. Whether the source still has everything that was ever read, nothing can tell without the"

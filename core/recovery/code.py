@@ -25,7 +25,7 @@ from core.recovery.kit_text import kit_sha256, with_kit
 from core.recovery.lakeflow import HOST_ENV, TOKEN_ENV, lakeflow_blocks
 from core.recovery.model import Constant
 from core.recovery.on_s3 import has_versions, restored_prefix, s3_place
-from core.recovery.places import Platform, beside, new_checkpoint, old_checkpoint
+from core.recovery.places import Platform, beside, new_checkpoint, new_output, old_checkpoint
 from core.recovery.plan import plan
 from core.recovery.quoting import environment, python_literal
 from core.recovery.readers import source_reader
@@ -469,6 +469,8 @@ def _sink_values(context: RecoveryContext, made: Recipe) -> list[Constant]:
         ]
     if made.method == "from_start" and context.sink == "delta":
         found.append(Constant("ACCEPT_PLAIN_TABLE", False, say("recovery_code.plain_table")))
+    if made.option == "full_refresh" and context.sink in ("file", "delta"):
+        found.append(Constant("REFRESH_INTO", new_output(context, made), say("recovery_code.refresh_into")))
     if made.method == "from_start" and context.sink in FOREACH and path is None:
         found.append(
             Constant(

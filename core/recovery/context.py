@@ -145,6 +145,12 @@ class RecoveryContext:
         return self.answers.get("sink") or self.seen_sink
 
     @property
+    def earlier_batches(self) -> tuple[int, ...]:
+        """Batches whose numbers the log of a file sink had before this checkpoint planned them: the output is
+        another query's too, or was left by a checkpoint before this one."""
+        return self.sink_state.earlier_batches if self.sink_state is not None and self.sink == "file" else ()
+
+    @property
     def unreadable_output(self) -> str:
         """Why nobody can tell which data files count in the output of a file sink; empty where its log tells,
         or was not asked."""

@@ -98,6 +98,8 @@ def recommended(context: RecoveryContext, recipes: Mapping[OptionId, Recipe]) ->
     for repair in REPAIRS.values():
         if recipes[repair.id].possible and (reason := repair.reason_before_refresh(context)):
             return repair.id, reason
+    if recipes["full_refresh"].possible and context.earlier_batches:
+        return "full_refresh", say("recovery_options.best_refresh_beside")
     if recipes["full_refresh"].possible and context.source_complete == "yes":
         if context.sink_trouble:
             return "full_refresh", say("recovery_options.best_refresh_sink")
@@ -208,7 +210,10 @@ def _full_refresh(context: RecoveryContext, made: Recipe) -> Cells:
     if context.is_pipeline:
         return _pipeline_refresh(context)
     keyed = context.sink == "foreach_merge"
-    duplicates = cell("keyed_target" if keyed else "no", say("recovery_options.new_output"))
+    left, kept = context.earlier_batches, say("recovery_options.new_output")
+    duplicates = cell(
+        "keyed_target" if keyed else "no", say("recovery_options.output_left") if left else kept
+    )
     if context.sink == "delta":
         duplicates = cell("keyed_target", say("recovery_options.new_delta_output"), corrected=True)
     return (
@@ -217,7 +222,9 @@ def _full_refresh(context: RecoveryContext, made: Recipe) -> Cells:
         cell("refresh_loss", *_refresh_loss(context)),
         duplicates,
         cell("yes", say("recovery_options.needs_everything")),
-        cell("yes", say("recovery_options.output_rewritten")),
+        cell("no", say("recovery_options.output_beside"), corrected=True)
+        if left
+        else cell("yes", say("recovery_options.output_rewritten")),
     )
 
 

@@ -45,9 +45,12 @@ def new_checkpoint(context: RecoveryContext, made: Recipe, platform: Platform) -
 
 
 def new_output(context: RecoveryContext, made: Recipe) -> str | None:
-    """The directory that the query writes to from now on, where a reset cannot use the old one; None where it
-    can, and where the old one is not known."""
+    """The directory that the query writes to from now on, where a reset cannot use the old one, or a full
+    refresh must not rename it (another query has written to it); None elsewhere, and where the old one is not
+    known."""
     path = context.answers.get("sink_path")
+    if made.option == "full_refresh" and context.earlier_batches and path is not None:
+        return f"{path.rstrip('/')}.refreshed-batch-{batch_name(context)}"
     if made.method == "from_start" or not made.new_output or path is None:
         return None
     return path.rstrip("/") + after(context)

@@ -14,6 +14,7 @@ from core.recovery.answers import OptionId
 from core.recovery.context import RecoveryContext, SourcePosition
 from core.recovery.model import BeforeAfter, PlanStep
 from core.recovery.pipeline_amounts import read_amount
+from core.recovery.places import new_output
 from core.recovery.recipe import Recipe, SourceStart
 from core.recovery.repairs import repair_of
 from core.recovery.restart import continues_with_new_code
@@ -183,6 +184,10 @@ def _refresh(context: RecoveryContext, made: Recipe) -> list[PlanStep]:
         PlanStep(say("recovery_plan.rename"), rename),
         PlanStep(say("recovery_plan.run_earliest"), _starts(made)),
     ]
+    into = new_output(context, made)
+    if into is not None:
+        left = say("recovery_plan.leave_output_why", place=into)
+        steps[1] = PlanStep(say("recovery_plan.leave_output"), left)
     if context.is_lost:
         only = PlanStep(say("recovery_plan.rename_output"), say("recovery_plan.rename_output_why"))
         steps = [only, steps[-1]]

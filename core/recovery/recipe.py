@@ -161,7 +161,7 @@ def _why_no_refresh(context: RecoveryContext, option: OptionId) -> str | None:
         nothing = context.last_committed is None
         return say("recovery_options.name_sources" if nothing else "recovery_options.no_offsets")
     output = context.answers.get("sink_path")
-    is_renamed = not context.is_pipeline and context.sink != "kafka"
+    is_renamed = not context.is_pipeline and context.sink != "kafka" and not context.earlier_batches
     if output is not None and is_renamed and _lies_in(context, output):
         return say("recovery_options.checkpoint_in_output", output=output)
     absent = _absent_topics(context)
@@ -176,6 +176,8 @@ def _why_no_refresh(context: RecoveryContext, option: OptionId) -> str | None:
         return say("recovery_options.flow_backfill", table=context.flow.table)
     if context.sink == "kafka":
         return say("recovery_options.kafka_backfill")
+    if context.earlier_batches:
+        return say("recovery_options.backfill_of_another")
     if trouble := context.unreadable_output:
         return say("recovery_options.backfill_unreadable", trouble=trouble)
     kept_as = context.answers.get("sink_format")

@@ -12,6 +12,7 @@ from core.checkpoint.model import OffsetEntry
 from core.connectors.kafka.judgement import judge_partitions
 from core.connectors.kafka.partitions import kafka_positions, planned_positions
 from core.messages import Sentence, say
+from core.messages.words import batches
 from core.recovery.sinks import FOREACH, KIND_OF, Behaviour
 
 if TYPE_CHECKING:
@@ -234,6 +235,9 @@ def why_recommended(context: RecoveryContext) -> Sentence:
             return say("recovery_options.best_restart_rerun_open", batch=context.pending)
         return say("recovery_options.best_restart_open")
     conditions = list(_conditions(context))
+    if not conditions and not is_rerun and context.earlier_batches:
+        skipped = batches(context.earlier_batches)
+        return say("recovery_options.best_restart_skipped_before", batches=skipped)
     if not conditions and is_rerun:
         return say("recovery_options.best_restart_rerun", batch=context.pending)
     if not conditions:

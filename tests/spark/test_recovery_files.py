@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from core.checkpoint import Checkpoint
 from core.connectors import ConnectorSettings
 from core.connectors.connect import ask_connectors
 from core.recovery import Answers, OptionId, generate, read_recovery_context
+from core.recovery.options import options
 from core.recovery.recipe import recipe
 from core.storage import parse_location
 from tests.spark.cases import EVERY_CASE
@@ -578,6 +580,46 @@ def test_file_sink_skips_new_rows_when_a_fresh_checkpoint_starts_at_batch_0(plai
         (plain.source / f"part {number:03d}.json").unlink()
     plain.run(checkpoint=plain.place / "fresh")
     assert plain.ids() == list(range(40))
+
+
+@pytest.mark.parametrize("stop", ["between batches", "in a batch"])
+def test_a_fresh_checkpoint_into_the_old_output_is_refreshed_beside_it(plain: Pipeline, stop: str) -> None:
+    """The output is partly that of the checkpoint before: nothing of it is renamed, and what Spark had
+    skipped is there afterwards."""
+    for number in range(4):
+        (plain.source / f"part {number:03d}.json").unlink()
+    log, aged = plain.output / "_spark_metadata", time.time() - 3600
+    for entry in log.iterdir():
+        os.utime(entry, (aged, aged))
+    shutil.rmtree(plain.checkpoint)
+    plain.run()
+    assert plain.ids() == list(range(40)), "Spark skipped batches 0 and 1"
+    if stop == "in a batch":
+        plain.forget_last_commit()
+    asked = ConnectorSettings(sink=parse_location(str(plain.output)))
+    ck = Checkpoint.open(str(plain.checkpoint))
+    answers = Answers({"platform": "pyspark", **plain.answers(what_happened="reprocess")})
+    context = read_recovery_context(ck, answers, ask_connectors(ck, asked))
+    assert [option.id for option in options(context) if option.recommended] == ["full_refresh"]
+    assert not recipe(context, "backup_and_backfill").possible
+    answers = plain.answers(what_happened="reprocess")
+    file = script_for(plain.checkpoint, "full_refresh", answers, plain.place, asked)
+
+    before = fingerprint(plain.output)
+    tried = run_in_session(file, plain.spark, execute=False)
+    assert tried.status == 0, tried.output
+    done = run_in_session(file, plain.spark)
+    assert done.status == 0, done.output
+    made = Path(f"{plain.output}.refreshed-batch-{'1' if stop == 'between batches' else '0'}")
+    assert plain.ids(made) == list(range(40, 60)) and "new output" in done.output.lower()
+    assert fingerprint(plain.output) == before
+    again = run_in_session(file, plain.spark)
+    assert again.status == 0 and plain.ids(made) == list(range(40, 60)), again.output
+
+    new = Path(f"{plain.checkpoint}.refresh-after-batch-{made.name[-1]}")
+    put_files(plain.source, [6])
+    plain.run(checkpoint=new, output=made)
+    assert plain.ids(made) == list(range(40, 70))
 
 
 def test_append_sink_gets_everything_twice_when_the_checkpoint_is_deleted_and_the_output_stays(

@@ -53,7 +53,8 @@ class QueryRun(Run):
         batch = "none" if self.last_committed is None else str(self.last_committed)
         self.aside_output = self.beside_sink(f".before-refresh-batch-{batch}")
         self.backfill_path = self.beside_sink(f".backfill-batch-{batch}")
-        self.output = self.sink_path  # where the query writes from now on
+        self.is_output_kept = bool(value("REFRESH_INTO"))  # another query has written to it
+        self.output: str = value("REFRESH_INTO") or self.sink_path  # where the query writes from now on
         if "NEW_SINK_PATH" in script:  # batch IDs start at 0, and the old output would skip them
             self.output = script["NEW_SINK_PATH"] or self.beside_sink(f".after-batch-{batch}")
         self.sources: list[dict[str, Any]] = sources_of(script)

@@ -27,7 +27,8 @@ from core.recovery.kit.words import Checks, Refused, show
 
 class Refresh:
     """Everything again. ``is_with_backfill``: rows that only the old output has are added afterwards, so
-    what is gone at the source is no loss."""
+    what is gone at the source is no loss. Where the rows go to another place (REFRESH_INTO) the old output
+    stays as it is, and may be anybody's."""
 
     def __init__(self, run: QueryRun, is_with_backfill: bool) -> None:
         self.run, self.is_with_backfill = run, is_with_backfill
@@ -51,12 +52,25 @@ class Refresh:
     def check_ours(self) -> None:
         """Refuses a sink that this query has not written. One that is ahead of the checkpoint is renamed all
         the same."""
-        if self.run.sink != "kafka":
-            check_sink_is_ours(self.run, self.old, may_be_ahead=True)
+        run = self.run
+        if run.is_output_kept and run.files.exists(run.output):
+            raise Refused(f"{run.output} is there already. Choose a new directory for REFRESH_INTO.")
+        if run.sink == "kafka" or run.is_output_kept:
+            return
+        try:
+            check_sink_is_ours(run, self.old, may_be_ahead=True)
+        except Refused as reason:
+            if self.is_with_backfill or run.sink not in ("file", "delta"):
+                raise
+            raise Refused(
+                f"{reason} To leave that place as it is, name a new directory in REFRESH_INTO."
+            ) from reason
 
     def check_places(self) -> None:
         """The old output is renamed: nothing else may lie in it."""
         run = self.run
+        if run.is_output_kept:
+            return
         places = (
             ("The checkpoint", run.old_checkpoint),
             ("BACKUP", run.backup),
@@ -108,9 +122,10 @@ class Refresh:
         if self.is_with_backfill:
             show(f"{name}: {text}")
         elif is_gone and not self.run.accept_loss:
+            instead = "use the full refresh with backup and backfill, or "
             raise Refused(
-                f"{name}: {text}. A full refresh would lose their rows: use the full refresh with backup and "
-                "backfill, or set ACCEPT_LOSS = True."
+                f"{name}: {text}. A full refresh would lose their rows: "
+                f"{'' if self.run.is_output_kept else instead}set ACCEPT_LOSS = True."
             )
         return True, f"{name}: {text}"
 
@@ -178,7 +193,9 @@ class Refresh:
     def set_aside(self) -> None:
         """Renames the output, then the checkpoint. A step that an earlier run completed is skipped."""
         run, files = self.run, self.run.files
-        if run.sink_path and run.sink != "kafka" and files.exists(run.sink_path):
+        if run.is_output_kept:
+            show(f"{run.sink_path} stays as it is. New output: {run.output}")
+        elif run.sink_path and run.sink != "kafka" and files.exists(run.sink_path):
             files.rename(run.sink_path, run.aside_output)
             run.changed.append(f"{run.sink_path} was renamed to {run.aside_output}; undo: rename it back")
             show(f"Old output: {run.aside_output}")
@@ -210,7 +227,7 @@ class Refresh:
             expected = None if parts is None else batch_result(run, parts)
         except Exception as error:
             return [(None, f"{what}: the batch query failed ({type(error).__name__})")]
-        output = read_output(run, [run.sink_path])
+        output = read_output(run, [run.output])
         if expected is None:
             return [(None, f"{what}: this kind of source cannot be read by a batch query for it")]
         if output is None:
