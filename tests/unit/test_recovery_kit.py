@@ -271,6 +271,7 @@ def test_the_places_of_a_rehearsal_lie_below_one_directory() -> None:
     )
     assert moved("output", "/ck.d/out", roots, "/r") == "/r/output"
     assert moved("backup", "/elsewhere/b", roots, "/r") == "/r/backup"
+    assert moved("output", "/elsewhere/o", roots, "/r") == "/r/new-output"
 
 
 def test_a_plan_is_known_again_by_its_values() -> None:
