@@ -621,8 +621,8 @@ ACTIONS: dict[str, str] = {
         " as the source has them."
     ),
     "SINK_BATCHES_SKIPPED": (
-        "Compare the source with the sink for these batches. The rows can be reprocessed with a batch"
-        " job, or with a new checkpoint and a new output directory (Delta: a new query ID)."
+        "Compare the source with the sink for these batches. A batch job can add their rows, or a full"
+        " table refresh writes everything again (a file sink: into a new directory)."
     ),
     "SINK_FILES_GONE": (
         "Restore the files from a backup, or reprocess the batches into a new output directory. To read"

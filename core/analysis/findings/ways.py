@@ -139,7 +139,7 @@ WAYS: Mapping[str, Way] = {
     "SINK_OTHER_QUERY": Way(decides="sink"),
     "SINK_BATCH_TWICE": Way(decides="sink"),
     "SINK_BATCH_GAP": Way(decides="sink"),
-    "SINK_BATCHES_SKIPPED": Way(decides="sink"),
+    "SINK_BATCHES_SKIPPED": Way("full_refresh", "sink"),
     "SINK_FILES_GONE": Way("full_refresh", "sink"),
     "BATCHES_SLOWER": Way(decides="query"),
     "SOURCE_LAG": Way(decides="query"),
