@@ -21,6 +21,7 @@ from core.analysis.forecast.contents import loaded_version
 from core.checkpoint import Checkpoint
 from core.checkpoint.state_content.records import Record
 from core.cli import main
+from core.judgement import judge
 from tests.support.build import (
     SAMPLES,
     copy_sample,
@@ -268,6 +269,9 @@ def test_a_zip_that_spark_cannot_load_is_damaged(damage: Damage, reason: str, tm
     if blocked[0].id == "STATE_FILE_DAMAGED":
         assert reason in blocked[0].sentence
     assert "state/0/0/16.zip" in [str(item) for item in blocked[0].evidence]
+    for spark in ("3.5", "4.3"):  # up to 3.5 the bare error of whatever met the damage
+        answer = judge(Checkpoint.open(str(root)), level="deep", spark=spark).forecast
+        assert answer.outcome == "fail" and answer.because
 
 
 @pytest.mark.parametrize(

@@ -110,7 +110,7 @@ def test_any_damage_gives_an_answer_with_evidence(
         assert answer.outcome != "fail" or (answer.evidence and answer.reason in CATALOGUE)
         assert answer.fails_at != "start" or (answer.batch_id is None and answer.data.is_exact)
         assert all(risk.id in CATALOGUE and risk.evidence for risk in answer.risks)
-        assert answer.not_checked and answer.steps
+        assert answer.not_checked and answer.steps and answer.because
         report = findings(checkpoint, spark=spark)
         assert all(item.evidence and item.action and item.sentence for item in report.findings)
         assert (answer.outcome == "fail" and new_data != "no") <= report.has_problems

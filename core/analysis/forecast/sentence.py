@@ -123,6 +123,8 @@ def _named(error: SparkError | None) -> str:
     if error is None:
         return ""
     name = error.condition or error.error_class or ""
+    if not name and not error.message:
+        return say("forecast.error_open")
     return say("forecast.error", name=name, message=error.message) if error.message else name
 
 
