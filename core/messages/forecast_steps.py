@@ -239,10 +239,13 @@ SENTENCES: dict[str, str] = {
     ),
     "open_foreign_state": "whether the query is stateful: state/ has only files that are none of Spark's",
     "open_stateless": "whether the query is stateful: there is no state/, without which a stateful one fails",
-    "open_operator_removed": (
-        "whether state/ has lost the directory of an operator: it was changed after the newest commit"
+    "open_state_removed": (
+        "whether state/ was deleted (the checkpoint directory was changed after its newest commit)"
     ),
-    "open_stateful": "whether the query is stateful: it has a watermark, and there is no state/",
+    "open_operator_removed": (
+        "whether state/ has lost the directory of an operator (it was changed after the newest commit)"
+    ),
+    "open_stateful": "whether the query is stateful (it has a watermark and no state/)",
     "state_folder": "state/ is missing or empty",
     "state_without_files": "state/ holds no file of a state store",
     "operator_gone": "state/{operator_id}/ is gone, while other operators have their state",

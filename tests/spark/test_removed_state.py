@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from core.analysis.findings import findings
 from core.analysis.forecast import Query, forecast
 from core.checkpoint import Checkpoint
 from core.recovery import Answers, options, read_recovery_context
@@ -95,6 +96,9 @@ def test_a_directory_that_was_changed_after_the_newest_commit_leaves_the_start_o
     d.remove(made.checkpoint / gone)
     outcome, certainty, sentence = made.said()
     assert (outcome, certainty) == ("resume", "needs_input") and words in sentence
+    report = findings(Checkpoint.open(str(made.checkpoint)))
+    asked = "whether state/ was deleted" if gone == "state" else "whether state/ has lost the directory"
+    assert any(question.startswith(asked) for question in report.not_checked)
     answers = {"sink": "foreach_append", "what_happened": "damaged"}
     ck = Checkpoint.open(str(made.checkpoint))
     first = options(read_recovery_context(ck, Answers(answers), restart=forecast(ck, query=NEW)))[0]

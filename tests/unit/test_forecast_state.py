@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from core.analysis.findings import findings
 from core.analysis.forecast import Query, forecast
 from core.checkpoint import Checkpoint
 from tests.support.build import commit_text, copy_sample, offset_text, remove, write
@@ -170,7 +171,8 @@ def test_a_watermark_alone_does_not_make_a_query_stateful(tmp_path: Path) -> Non
     write(tmp_path, {"commits/4": commit_text(1_795_176_000_000)})
     answer = said(tmp_path)
     assert answer.outcome == "resume"
-    assert "whether the query is stateful: it has a watermark, and there is no state/" in answer.not_checked
+    question = "whether the query is stateful (it has a watermark and no state/)"
+    assert question in answer.not_checked and question in findings(Checkpoint.open(str(tmp_path))).not_checked
     unless = "If the query keeps state, as its watermark suggests, it fails instead: there is no state/."
     assert unless in answer.sentence and answer.certainty == "needs_input"
     assert unless not in said(tmp_path, operators=()).sentence

@@ -30,6 +30,10 @@ from core.messages import Sentence, say
 from core.sparklogs.evidence import Evidence
 from core.storage import Location
 
+_REMOVED_STATE = frozenset(
+    f"forecast_steps.{name}" for name in ("open_stateful", "open_state_removed", "open_operator_removed")
+)
+
 
 def findings(
     checkpoint: Checkpoint,
@@ -88,6 +92,7 @@ def findings(
         contents = judge_contents(ck, reading.contents, version, reported=reported)
         found += _of_contents(ck, contents, reading.forecast)
         checked, not_checked = (*checked, *contents.checked), (*contents.not_checked, *not_checked)
+    not_checked = (*_about_removed_state(reading.forecast), *not_checked)
     # Whatever was tried so far, the second look included.
     not_read = (*checkpoint.not_read, *(connectors.not_read if connectors is not None else ()))
     found += log_checks.not_read(not_read)
@@ -220,6 +225,13 @@ def _with_rewind(ck: Checkpoint, found: Finding, batch: int | None, sink: SinkSt
         return found
     action = say("findings.with_rewind", action=found.action, batch=batch)
     return replace(found, action=action, rewind_to=batch)
+
+
+def _about_removed_state(said: Forecast) -> Iterator[Sentence]:
+    """What the forecast leaves open of state that somebody may have deleted: no file shows it."""
+    for question in said.not_checked:
+        if isinstance(question, Sentence) and question.key in _REMOVED_STATE:
+            yield question
 
 
 def _once(found: list[Finding]) -> list[Finding]:

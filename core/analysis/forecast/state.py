@@ -81,8 +81,10 @@ def _taken_as_stateless(s: RestartContext) -> Verdict:
     certainty: Certainty = "needs_input"
     if s.has_only_foreign_state:
         question = say("forecast_steps.open_foreign_state")
-    elif s.lacks_suggested_state or s.may_lack_state:
+    elif s.lacks_suggested_state:
         question = say("forecast_steps.open_stateful")
+    elif s.may_lack_state:
+        question = say("forecast_steps.open_state_removed")
     elif s.loading.first_batch == 0:
         return Verdict("does_not_apply", note=note)
     else:
