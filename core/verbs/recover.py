@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from pathlib import PurePath
 
-from core.analysis.forecast import Query
+from core.analysis.forecast import SUPPORTED_SPARK, Query
 from core.checkpoint import Checkpoint
 from core.checkpoint.lost import lost_checkpoint
 from core.documents.recover import recover_document
@@ -55,6 +55,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--form", choices=FORMS, help=say("verb_recover.form_help"))
     parser.add_argument("--to", metavar="FILE", help=say("verb_recover.to_help"))
     parser.add_argument("--without-checkpoint", action="store_true", help=say("verb_recover.lost_help"))
+    parser.add_argument(
+        "--spark", metavar="VERSION", help=say("cli.help_spark", versions=", ".join(SUPPORTED_SPARK))
+    )
     add_connector_options(parser)
 
 
@@ -67,7 +70,8 @@ def run(args: Namespace, settings: Settings) -> Answer:
         raise UsageError(say("verb_recover.needs_location"))
     lost = args.without_checkpoint
     ck = lost_checkpoint(args.location, settings) if lost else Checkpoint.open(args.location, settings)
-    judgement = judge(ck, connectors_of(ck, args, asked_query(ck, answers, Query()).topics))
+    ends = connectors_of(ck, args, asked_query(ck, answers, Query()).topics)
+    judgement = judge(ck, ends, spark=args.spark)
     context, impacts = judgement.recovery(answers), judgement.impacts_at(answers.get("sink"))
     lines = _form(context, args.option, args.form) if args.form else _text(context, args.option, impacts)
     if args.to is not None:

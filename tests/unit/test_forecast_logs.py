@@ -319,6 +319,22 @@ def test_commits_without_offsets(
     assert answer.data.append == ("duplicates" if fails_at == "batch" else "exact")
 
 
+@pytest.mark.parametrize("log", ["offsets", "both"])
+def test_without_offsets_it_depends_on_the_version_that_is_started(tmp_path: Path, log: str) -> None:
+    """Seen: 4.1 and newer refuse, and older ones read everything again. Commits look the same in both."""
+    files_checkpoint(tmp_path, conf=stateful_conf())
+    with_state(tmp_path, range(1, 6))
+    remove(tmp_path, *(f"offsets/{i}" for i in range(5)))
+    if log == "both":
+        remove(tmp_path, *(f"commits/{i}" for i in range(5)))
+    answer = said(tmp_path)
+    assert (answer.outcome, answer.certainty, answer.data.append) == ("fail", "needs_input", "duplicates")
+    assert "Spark up to 4.0 starts from scratch instead" in answer.sentence
+    for spark in ("4.0", "4.3"):
+        named = said(tmp_path, spark)
+        assert "instead" not in named.sentence and named.certainty != "needs_input"
+
+
 def test_empty_logs_start_from_scratch_without_an_error(tmp_path: Path) -> None:
     remove(
         files_checkpoint(tmp_path), *(f"offsets/{i}" for i in range(5)), *(f"commits/{i}" for i in range(5))

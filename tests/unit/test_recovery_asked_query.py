@@ -10,13 +10,14 @@ import pytest
 
 from core.analysis.forecast import Query, forecast
 from core.checkpoint import Checkpoint
+from core.cli import main
 from core.connectors import ConnectorSettings
 from core.connectors.answers import BrokerAnswer
 from core.judgement import judge
 from core.recovery import Answers, Option, options
 from core.recovery.asked_query import asked_query
 from tests.support.brokers import answered, at, checkpoint_at, connectors_of, topic
-from tests.support.build import PROJECT
+from tests.support.build import PROJECT, copy_sample
 
 KAFKA = PROJECT / "sample_checkpoints" / "kafka-pipeline-died-mid-batch" / "checkpoint"
 LOSS = "source.0.option.failOnDataLoss"
@@ -190,3 +191,16 @@ def test_what_was_unread_of_a_topic_that_is_gone_and_no_longer_read_is_named_as_
     kept = replace(connectors_of(there), given=asked.given)
     again = judge(Checkpoint.open(str(root)), kept).recovery(answers)
     assert "k3b" not in next(each for each in options(again) if each.id == "reset").loses
+
+
+def test_the_spark_that_is_named_decides_what_a_plain_start_does(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = copy_sample("files-died-mid-batch", tmp_path)
+    shutil.rmtree(root / "offsets")
+    said = {}
+    for spark in ("3.5", "4.3"):
+        assert main(["recover", str(root), "--spark", spark]) in (0, 1)
+        said[spark] = capsys.readouterr().out
+    assert "Spark will start from scratch and fail" in said["3.5"]
+    assert "Spark will not start" in said["4.3"]

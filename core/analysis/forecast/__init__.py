@@ -14,6 +14,7 @@ from core.analysis.forecast.contents import (
     read_contents,
 )
 from core.analysis.forecast.context import RestartContext
+from core.analysis.forecast.fresh_start import FROM_SCRATCH, NOT_FROM_SCRATCH
 from core.analysis.forecast.model import (
     LEVELS,
     DataEffect,
@@ -39,7 +40,7 @@ from core.analysis.forecast.sentence import (
     what_then,
 )
 from core.analysis.forecast.start import StepResults, take_steps
-from core.analysis.forecast.versions import SUPPORTED, choose_spark
+from core.analysis.forecast.versions import SUPPORTED, V41, choose_spark
 from core.checkpoint.state_content.inspection import Progress
 from core.connectors.model import ConnectorAnswers
 from core.connectors.sink import sink_state
@@ -197,6 +198,12 @@ def _forecast(
         outcome, said = "rerun", (*rerun_sentences(s), *unless_stateful(s))
     else:
         outcome, said = "resume", (resume_sentence(s), *unless_stateful(s))
+    data = result.data
+    failed_as = result.failure.reason if result.failure is not None else None
+    is_open = s.n is None and failed_as in NOT_FROM_SCRATCH and chosen.oldest < V41 <= chosen.version
+    if is_open:
+        said = (*said, say("forecast.older_from_scratch"))
+        data = FROM_SCRATCH.may()
     unused = tuple(not_in_use(s))  # says first that the rest is about a start that nobody makes
     parts: list[str] = [*(risk.sentence for risk in unused), *said, *sink_sentence(s, result)]
     proof, evidence = because(s, result)
@@ -208,6 +215,7 @@ def _forecast(
     )
     certainties += [risk.certainty for risk in unused]
     certainties += ["inferred"] if s.checkpoint.is_continuous else []
+    certainties += ["needs_input"] if is_open else []
     for risk in result.risks:
         if result.failure is None and risk.id != "METADATA_MISSING" and risk.sentence not in parts:
             parts.append(risk.sentence)  # a risk of the sink has the words of the sink
@@ -223,7 +231,7 @@ def _forecast(
         batch_id=_batch_of(s, result) if runs else None,
         fails_at=result.fails_at,
         error=result.failure.error if result.failure is not None else None,
-        data=result.data,
+        data=data,
         certainty=least_sure(*certainties),
         evidence=evidence,
         steps=tuple(result.steps),

@@ -24,6 +24,8 @@ from core.sparklogs.names import is_hidden_checksum
 FROM_SCRATCH = DataEffect("duplicates", "duplicates", "loss").may()
 """Rows that the sinks have are delivered again, cut into other batches perhaps, whose ids a skipping sink has
 seen; what the first life wrote is not known."""
+NOT_FROM_SCRATCH = ("OFFSETS_LOST", "OLD_FILES_BEFORE_BATCH_0")
+"""Why 4.1 and newer do not start where older ones start from scratch."""
 
 
 LOGS = ("offsets", "commits")

@@ -37,12 +37,13 @@ class _HasWriter(Protocol):
 @dataclass(frozen=True, slots=True)
 class ChosenSpark:
     """The version whose rules apply, why, and whether it is the one that wrote the newest files (as far as
-    they tell)."""
+    they tell). ``oldest``: the oldest that may be started, where no one chose it."""
 
     version: Version
     why: str
     certainty: Certainty
     is_writer: bool
+    oldest: Version
 
 
 def parse_version(text: str) -> Version | None:
@@ -68,18 +69,20 @@ def choose_spark(checkpoint: _HasWriter, asked: str | None) -> ChosenSpark:
                 say("forecast.spark_unsupported", asked=asked.strip() or "(empty)", known=SUPPORTED)
             )
         inside = (at_least is None or version >= at_least) and (at_most is None or version <= at_most)
-        return ChosenSpark(version, say("forecast.spark_chosen"), "certain", inside)
+        return ChosenSpark(version, say("forecast.spark_chosen"), "certain", inside, version)
     if at_least is None and at_most is None:
-        return ChosenSpark(NEWEST, say("forecast.spark_not_known", spark=NEWEST), "inferred", True)
+        return ChosenSpark(NEWEST, say("forecast.spark_not_known", spark=NEWEST), "inferred", True, OLDEST)
     if at_most is not None and at_most < OLDEST:
         why = say("forecast.spark_too_old", at_most=at_most, why=written.why, spark=OLDEST)
-        return ChosenSpark(OLDEST, why, "inferred", False)
+        return ChosenSpark(OLDEST, why, "inferred", False, OLDEST)
     newest_possible = NEWEST if at_most is None else min(at_most, NEWEST)
     version = max(v for v in SUPPORTED if v <= newest_possible)
     if at_least is not None and at_least > NEWEST:
         why = say("forecast.spark_too_new", at_least=at_least, why=written.why, spark=NEWEST)
-        return ChosenSpark(NEWEST, why, "inferred", False)
-    return ChosenSpark(version, _written_by(at_least, at_most, written.why), written.certainty, True)
+        return ChosenSpark(NEWEST, why, "inferred", False, NEWEST)
+    oldest = version if at_most is not None else max(OLDEST, at_least or OLDEST)
+    why = _written_by(at_least, at_most, written.why)
+    return ChosenSpark(version, why, written.certainty, True, min(oldest, version))
 
 
 def _written_by(at_least: Version | None, at_most: Version | None, why: str) -> Sentence:
