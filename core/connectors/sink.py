@@ -198,7 +198,7 @@ def _file(ck: Checkpoint, log: FileSinkLog) -> SinkState:
             example=unknown.files[0].path,
         )
         notes.append((None, sentence))
-    earlier = planned_after_written(ck, {b.batch_id: b.modified_ms for b in read.batches})
+    earlier = planned_after_written(ck, {b.batch_id: b.modified_ms for b in read.batches}, log.location)
     if holds is not None:
         both = {b.batch_id for b in read.batches} & {*ck.loaded_ids}
         judged = _of_this_query(ck, log, judged, earlier, is_all=bool(both) and both <= {*earlier})

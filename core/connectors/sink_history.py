@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Literal
+from urllib.parse import urlsplit
 
 from core.checkpoint import Checkpoint
 from core.checkpoint.model import OffsetEntry
@@ -210,25 +211,44 @@ def _twice(own: Sequence[_Run], resets: Sequence[int]) -> dict[int, tuple[int, i
     return found
 
 
-def planned_after_written(ck: Checkpoint, written_ms: Mapping[int, int | None]) -> tuple[int, ...]:
-    """Batches that this checkpoint planned after the sink had their number, by the clocks of the two logs."""
+_STORE_SLACK_MS = 2_000
+"""How far times of one store may be apart: object stores and archives keep whole seconds."""
+
+
+def planned_after_written(
+    ck: Checkpoint, written_ms: Mapping[int, int | None], sink: Location | None = None
+) -> tuple[int, ...]:
+    """Batches that this checkpoint planned after the sink had their number. By the clocks of the two logs,
+    which may be apart by the setting ``clock_slack_ms``; more exactly with ``sink``, where it lies in the
+    store of the checkpoint: then by the times of two files there, as far as that of the offset file is the
+    one of its batch (a copy has others)."""
     slack_ms = ck.settings.clock_slack_ms
+    has_one_clock = sink is not None and _store(sink) == _store(ck.location)
     found = []
     for batch_id in sorted(ck.loaded_ids):
         entry, time_ms = ck.offset(batch_id), written_ms.get(batch_id)
-        if (
-            isinstance(entry, OffsetEntry)
-            and entry.timestamp_ms
-            and time_ms is not None
-            and time_ms + slack_ms < entry.timestamp_ms
-        ):
+        if not isinstance(entry, OffsetEntry) or not entry.timestamp_ms or time_ms is None:
+            continue
+        planned_ms, apart_ms = entry.timestamp_ms, slack_ms
+        file_ms = ck.offset_files[batch_id].modified_ms if has_one_clock else None
+        if file_ms is not None and abs(file_ms - planned_ms) <= slack_ms:
+            planned_ms, apart_ms = file_ms, min(slack_ms, _STORE_SLACK_MS)
+        if time_ms + apart_ms < planned_ms:
             found.append(batch_id)
     return tuple(found)
 
 
-def _skipped(ck: Checkpoint, written_ms: Mapping[int, int | None]) -> tuple[int, ...]:
+def _store(place: Location) -> tuple[str, str]:
+    """What has one clock: the local disk, or a bucket."""
+    return place.protocol, "" if place.is_local else urlsplit(place.url).netloc
+
+
+def _skipped(
+    ck: Checkpoint, written_ms: Mapping[int, int | None], sink: Location | None = None
+) -> tuple[int, ...]:
     """Those that are committed."""
-    return tuple(batch for batch in planned_after_written(ck, written_ms) if batch in ck.commit_files)
+    found = planned_after_written(ck, written_ms, sink)
+    return tuple(batch for batch in found if batch in ck.commit_files)
 
 
 def _of_output(ck: Checkpoint, log: FileSinkLog) -> SinkHistory:
@@ -256,7 +276,7 @@ def _of_output(ck: Checkpoint, log: FileSinkLog) -> SinkHistory:
     compared = log.unknown_files
     return SinkHistory(
         runs=runs,
-        skipped=_skipped(ck, {batch.batch_id: batch.modified_ms for batch in batches}),
+        skipped=_skipped(ck, {batch.batch_id: batch.modified_ms for batch in batches}, log.location),
         gone=log.gone_files,
         has_data_files=log.has_data_files,
         elsewhere=_elsewhere(ck, log),

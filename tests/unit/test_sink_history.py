@@ -211,6 +211,25 @@ def test_a_new_checkpoint_under_an_old_output_was_skipped(tmp_path: Path) -> Non
     assert item.batch_id == 0 and "batches 0 and 1" in item.sentence and item.certainty == "inferred"
 
 
+@pytest.mark.parametrize("seconds", [1, 3])
+@pytest.mark.parametrize("copied", [False, True])
+def test_seconds_count_where_sink_and_checkpoint_have_one_clock(
+    tmp_path: Path, seconds: int, copied: bool
+) -> None:
+    """A copy without its times has offset files that are younger than what they stand for."""
+    root = output(tmp_path / "out")
+    place = kafka_checkpoint(tmp_path / "ck", range(3))
+    for number in range(3):
+        planned_ms = json.loads((place / "offsets" / str(number)).read_text().splitlines()[1])
+        planned = planned_ms["batchTimestampMs"] / 1000
+        entry, plan = root / "_spark_metadata" / str(number), place / "offsets" / str(number)
+        os.utime(entry, (planned - seconds, planned - seconds))
+        if not copied:
+            os.utime(plan, (planned, planned))
+    history = sink_history(Checkpoint.open(str(place)), FileSinkLog.open(str(root)))
+    assert history is not None and bool(history.skipped) == (seconds == 3 and not copied)
+
+
 # All samples, and the answer as JSON
 
 
