@@ -242,6 +242,45 @@ def test_full_refresh_of_a_stateful_file_pipeline_writes_each_key_once(distinct:
 # ---------------------------------------------------------------- refusals: exit status 4, nothing changed
 
 
+TIMEOUTS = """
+import pandas as pd
+from pyspark.sql.streaming.state import GroupStateTimeout
+
+
+def transform(df):
+    def count(key, frames, state):
+        if state.hasTimedOut:
+            state.remove()
+            return
+        rows = sum(len(frame) for frame in frames)
+        state.update((rows,))
+        state.setTimeoutDuration(1)
+        yield pd.DataFrame({"key": [str(key[0])], "rows": [rows]})
+
+    shapes = ("key string, rows long", "rows long", "append")
+    return df.groupBy("key").applyInPandasWithState(count, *shapes, GroupStateTimeout.ProcessingTimeTimeout)
+"""
+
+
+def test_a_query_that_waits_for_the_clock_is_refreshed_to_its_end(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Its batches without data have no end: the script had renamed everything and ran for ever."""
+    name = "spark.sql.streaming.noDataMicroBatches.enabled"
+    pipeline = Pipeline(spark, tmp_path / "timeouts", TIMEOUTS)
+    put_files(pipeline.source, range(2))
+    spark.conf.set(name, "false")
+    try:
+        pipeline.run()
+    finally:
+        spark.conf.unset(name)
+    script = pipeline.script("full_refresh", what_happened="reprocess", output_mode="append")
+    done = run_in_session(script, spark)
+    assert done.status in (0, 5) and "Batches without data would run without end" in done.output, done.output
+    assert sum(int(str(row[1])) for row in pipeline.rows()) == 20
+    assert spark.conf.get(name) == "true"
+
+
 def test_a_script_without_the_needed_values_refuses_and_starts_nothing(plain: Pipeline) -> None:
     script = script_for(plain.checkpoint, "reset", {"sink": "file"}, plain.place)
     done = run_script(script, "--execute", "--query-is-stopped")

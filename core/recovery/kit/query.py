@@ -5,8 +5,10 @@ from __future__ import annotations
 import importlib.util
 import inspect
 import os
+import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -15,8 +17,9 @@ from core.recovery.kit.files import log_entries
 from core.recovery.kit.run import Run
 from core.recovery.kit.session import PARTITIONS_CONF, PROVIDER_CONF, check_connectors
 from core.recovery.kit.sink import sink_numbers
-from core.recovery.kit.words import Refused, first_line
+from core.recovery.kit.words import Refused, first_line, show
 
+NO_DATA_CONF = "spark.sql.streaming.noDataMicroBatches.enabled"
 OWN_WRITE = ("foreach_append", "foreach_merge", "foreach_txn", "other")
 """Sinks that the user's write_batch writes to."""
 
@@ -200,7 +203,8 @@ def app_id(frame: Any) -> Any:
 
 
 def run_to_the_end(run: QueryRun, frame: Any, partition_by: Sequence[str] = ()) -> None:
-    """Runs the query with its real sink until all available data is read."""
+    """Runs the query with its real sink until all available data is read. What waits for the clock
+    (timeouts, timers) makes Spark run batches without data and without end: these are left out then."""
     run.changed.append(
         f"batches of {run.new_checkpoint} may be in the sink; undo: none, run the script again to continue"
     )
@@ -222,7 +226,30 @@ def run_to_the_end(run: QueryRun, frame: Any, partition_by: Sequence[str] = ()) 
             writer = writer.option("path", run.output)
             if partition_by:
                 writer = writer.partitionBy(*partition_by)
-    writer.start().awaitTermination()
+    with without_endless_batches(run, frame):
+        writer.start().awaitTermination()
+
+
+@contextmanager
+def without_endless_batches(run: QueryRun, frame: Any) -> Iterator[None]:
+    """No batches without data for a query with timeouts or timers of processing time, which would never be
+    done (seen with 4.3: availableNow plans one after the other)."""
+    lines = frame._jdf.queryExecution().analyzed().toString().splitlines()
+    if not any(
+        re.search(r"(MapGroups|TransformWithState).*\bProcessingTime(Timeout)?\b", line) for line in lines
+    ):
+        yield
+        return
+    show(
+        "The query has timeouts or timers of processing time. Batches without data would run without end and "
+        "are left out here: what is due fires once the query is started again."
+    )
+    before = run.spark.conf.get(NO_DATA_CONF)
+    run.spark.conf.set(NO_DATA_CONF, "false")
+    try:
+        yield
+    finally:
+        run.spark.conf.set(NO_DATA_CONF, before)
 
 
 def partition_columns(run: QueryRun) -> list[str]:
