@@ -39,6 +39,10 @@ SENTENCES: dict[str, str] = {
         "metadata is missing and Spark {spark} silently writes a new query ID: a sink that recognises"
         " batches by the query ID (Delta) takes a re-run batch for a new one."
     ),
+    "metadata_missing_unused": (
+        "metadata is missing and Spark {spark} silently writes a new query ID, which no batch that runs again"
+        " meets in the sink."
+    ),
     # The two logs.
     "log_unreadable": "{path} cannot be read, because it {clause}",
     "log_version": "{path} has version {version}; Spark {spark} reads versions up to {highest}",

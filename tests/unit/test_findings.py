@@ -118,6 +118,8 @@ def test_what_stops_the_next_start_blocks_it(tmp_path: Path) -> None:
 def test_a_missing_metadata_file_weighs_less_before_4_2(tmp_path: Path) -> None:
     remove(files_checkpoint(tmp_path), "metadata")
     assert found(tmp_path)["METADATA_MISSING"].severity == "blocks_restart"
+    assert found(tmp_path, spark="3.5")["METADATA_MISSING"].severity == "attention"  # no batch runs again
+    remove(tmp_path, "commits/4")
     assert found(tmp_path, spark="3.5")["METADATA_MISSING"].severity == "data_risk"
 
 

@@ -217,7 +217,7 @@ def _forecast(
     certainties += ["inferred"] if s.checkpoint.is_continuous else []
     certainties += ["needs_input"] if is_open else []
     for risk in result.risks:
-        if result.failure is None and risk.id != "METADATA_MISSING" and risk.sentence not in parts:
+        if result.failure is None and risk.sentence not in parts:
             parts.append(risk.sentence)  # a risk of the sink has the words of the sink
     then = what_then(s, result)
     if then is None and s.nothing_runs and s.query.new_data == "no":  # said before somebody relies on it

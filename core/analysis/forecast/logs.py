@@ -64,10 +64,14 @@ def check_metadata(s: RestartContext) -> Verdict:
     if s.version >= V42:
         why = say("forecast_steps.metadata_missing")
         return failed(s, "metadata_missing", "METADATA_MISSING", why, gone)
-    sentence = say("forecast_steps.metadata_missing_risk", spark=s.version)
-    risk = Risk(
-        "METADATA_MISSING", sentence, (gone,), DataEffect(skip="duplicates").may() if s.runs_again else EXACT
-    )
+    # A log that knows no query skips the planned batch as before.
+    is_again = s.runs_again and not (s.sink is not None and s.sink.skips_any_query)
+    if is_again:
+        sentence = say("forecast_steps.metadata_missing_risk", spark=s.version)
+        risk = Risk("METADATA_MISSING", sentence, (gone,), DataEffect(skip="duplicates").may())
+    else:
+        sentence = say("forecast_steps.metadata_missing_unused", spark=s.version)
+        risk = Risk("METADATA_MISSING", sentence, (gone,), EXACT, weight="attention")
     note = say("forecast_steps.metadata_replaced", spark=s.version)
     return _new_metadata(s, Verdict(evidence=(gone,), note=note, risks=(risk,)))
 
