@@ -1,7 +1,9 @@
-"""A thousand mutated checkpoints with a fixed seed; `scripts/fuzz` runs as many as there is time for."""
+"""Mutated checkpoints with a fixed seed, 400 of them, with CHECKPOINT_EXPLORER_EVERY_CASE=1 a thousand;
+`scripts/fuzz` runs as many as there is time for."""
 
 from __future__ import annotations
 
+import os
 import random
 from pathlib import Path
 
@@ -9,8 +11,9 @@ import pytest
 
 from core.checkpoint import Checkpoint
 from scripts.fuzzing import Bases, mutate, run_case, run_cases
+from tests.spark.cases import EVERY_CASE
 
-SEED, CASES = 20261122, 1_000
+SEED, CASES = 20261122, 1_000 if os.environ.get(EVERY_CASE) else 400
 
 
 @pytest.mark.slow
