@@ -16,6 +16,7 @@ from core.documents.rehearse_words import (
     copy_lines,
     error_lines,
     happened,
+    has_tried,
     headline,
     is_good,
     read_result,
@@ -96,7 +97,8 @@ def _shown(data: bytes, ck: Checkpoint) -> None:
 
 
 def _answer(answer: RehearseDocument) -> None:
-    tone = _TONES[is_good(answer)]
+    is_untried = not has_tried(answer) and answer.as_forecast and answer.original_unchanged
+    tone: cards.Tone = "doubt" if is_untried else _TONES[is_good(answer)]
     with cards.box(tone):
         head = say(
             "rehearse.head",

@@ -146,7 +146,7 @@ class AgainstPart(Part):
 
     query_file: str
     equal: bool
-    """The same outcome, the same rows in output and state, nothing left out."""
+    """The same outcome, the same rows in output and state, nothing left out; false where no batch ran."""
     only_old: int
     only_new: int
     old: OldRunPart
@@ -240,14 +240,15 @@ def rehearse_document(
 
 
 def is_equal(found: Rehearsal) -> bool:
-    """Whether both queries did the same, as far as they were compared; True where nothing was compared with
-    another."""
+    """Whether both queries did the same, as far as they were compared; True where no other was asked for,
+    False where no batch ran that could be compared."""
     against = found.against
     if against is None:
         return True
     rows = (*against.output, *against.state)
     return (
-        against.old.outcome == found.run.outcome
+        found.run.has_tried
+        and against.old.outcome == found.run.outcome
         and (against.old.failure is None) == (found.run.failure is None)
         and not any(each.only_old or each.only_new for each in rows)
     )

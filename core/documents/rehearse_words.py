@@ -57,16 +57,21 @@ def _by_field(value: object) -> object:
 
 
 def is_good(answer: RehearseDocument) -> bool:
-    """Whether all went as forecast, with the same rows as today's query where that was asked, and nothing
-    of the original changed."""
-    return answer.as_forecast and answer.original_unchanged and _has_same_rows(answer)
+    """Whether a batch was tried and all went as forecast, with the same rows as today's query where that was
+    asked, and nothing of the original changed."""
+    return has_tried(answer) and answer.as_forecast and answer.original_unchanged and _has_same_rows(answer)
+
+
+def has_tried(answer: RehearseDocument) -> bool:
+    """Whether a batch was begun or Spark failed; else the query was started and not tried."""
+    return answer.batch_id is not None or answer.error is not None
 
 
 def headline(answer: RehearseDocument) -> str:
     """What matters most: a changed original, then an outcome that is no good, then rows that differ."""
     if not answer.original_unchanged:
         return say("rehearse.result_changed")
-    is_told = _has_same_rows(answer) or not answer.as_forecast
+    is_told = _has_same_rows(answer) or not answer.as_forecast or not has_tried(answer)
     return happened(answer) if is_told else say("rehearse.result_differs")
 
 
@@ -79,7 +84,7 @@ def happened(answer: RehearseDocument) -> str:
     name: str = answer.outcome
     if name == "fail":
         name = "fail_start" if answer.batch_id is None else "fail_batch"
-    elif answer.batch_id is None:
+    elif not has_tried(answer):
         name = "nothing"
     return say_of("rehearse", "OUTCOMES", name, batch=answer.batch_id)
 
@@ -96,7 +101,9 @@ def error_lines(error: RehearsedErrorPart) -> list[str]:
 
 def against_forecast(answer: RehearseDocument) -> str:
     """Whether it was as forecast."""
-    if answer.as_forecast:
+    if answer.as_forecast and not has_tried(answer):
+        sentence = say("rehearse.forecast_untried", sentence=answer.forecast.sentence)
+    elif answer.as_forecast:
         sentence = say("rehearse.as_forecast", sentence=answer.forecast.sentence)
     else:
         sentence = say("rehearse.not_as_forecast", differs=answer.differs)
@@ -138,10 +145,14 @@ def stopped_lines(answer: RehearseDocument) -> list[str]:
 
 def against_lines(answer: RehearseDocument, against: AgainstPart) -> list[str]:
     """Both queries: how many rows differ, and which."""
+    counts = len(against.old.batches), len(answer.batches)
+    has_error = answer.error is not None or against.old.error is not None
+    if not has_error and not any(counts):
+        return [say("rehearse.against_nothing")]
     if against.equal:
         return [say("rehearse.against_equal")]
     lines: list[str] = []
-    if answer.error is not None or against.old.error is not None:
+    if has_error or not all(counts):
         old = _short(against.old.error, len(against.old.batches))
         lines.append(say("rehearse.against_failed", old=old, new=_short(answer.error, len(answer.batches))))
     lines.append(say("rehearse.against_differs", old=against.only_old, new=against.only_new))

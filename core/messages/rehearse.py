@@ -66,7 +66,10 @@ OUTCOMES: dict[str, str] = {
     "resume": "Spark resumed with batch {batch}.",
     "rerun": "Spark ran batch {batch} again, which was planned and not committed.",
     "fresh_start": "Spark started from scratch with batch {batch}.",
-    "nothing": "Spark started and found nothing to do.",
+    "nothing": (
+        "Spark started and found nothing to do: no batch ran, so the query was not tried. Rehearse again when"
+        " its source has new data."
+    ),
     "fail_start": "Spark failed at the start, before it picked a batch.",
     "fail_batch": "Spark failed in batch {batch}.",
 }
@@ -192,6 +195,7 @@ SENTENCES: dict[str, str] = {
     "differs_later": "batch {batch} failed after the first one, which the forecast does not say",
     "no_condition": "one without a condition",
     "as_forecast": "As forecast for the query as it is: {sentence}",
+    "forecast_untried": "The forecast for the query as it is: {sentence}",
     "not_as_forecast": "Not as forecast for the query as it is: {differs:listed}.",
     # the original
     "place_checkpoint": "checkpoint",
@@ -212,6 +216,9 @@ SENTENCES: dict[str, str] = {
         "whether the query file writes or sends something by itself, at import, in transform or in its"
         " functions"
     ),
+    "not_checked_no_batch": (
+        "whether the query fits the operators, the state and the sink, and which rows it gives: no batch ran"
+    ),
     "not_checked_sink": "what the real sink makes of these rows",
     "not_checked_later": "what comes after {batches:counted batch/batches}",
     # the text for a person
@@ -227,6 +234,7 @@ SENTENCES: dict[str, str] = {
     "copied": "Copied: {files:counted file}, {size_bytes:size}.",
     "left_out": "{files:counted state file} of older versions left out.",
     "against_equal": "Both queries gave the same rows and the same state in these batches.",
+    "against_nothing": "Neither query ran a batch, so nothing was compared.",
     "against_differs": (
         "Only today's query gave {old:counted output row}, only the new one {new:counted output row}."
     ),

@@ -90,6 +90,11 @@ class QueryRun:
     columns: tuple[str, ...]
 
     @property
+    def has_tried(self) -> bool:
+        """Whether a batch was begun or Spark failed; else nothing of the query met the checkpoint's state."""
+        return self.batch_id is not None or self.failure is not None
+
+    @property
     def rows_written(self) -> int:
         """The rows of all completed batches."""
         return sum(batch.output_rows or 0 for batch in self.batches)

@@ -120,7 +120,7 @@ def rehearse(
             copied=copy.copied,
             against=against,
             places=places,
-            not_checked=_not_checked(plan.sink.form, question, against),
+            not_checked=_not_checked(plan.sink.form, question, judged[NEW], against),
             kept=question.keep,
             seconds=time.monotonic() - began,
         )
@@ -303,11 +303,15 @@ def _keys(ck: Checkpoint) -> tuple[str, ...]:
     )
 
 
-def _not_checked(form: str, question: RehearsalQuestion, against: Against | None) -> tuple[str, ...]:
-    found: list[str] = [say("rehearse.not_checked_own_writes")]
+def _not_checked(
+    form: str, question: RehearsalQuestion, run: QueryRun, against: Against | None
+) -> tuple[str, ...]:
+    found: list[str] = [] if run.has_tried else [say("rehearse.not_checked_no_batch")]
+    found.append(say("rehearse.not_checked_own_writes"))
     if form == "recorded":
         found.append(say("rehearse.not_checked_sink"))
-    found.append(say("rehearse.not_checked_later", batches=question.batches))
+    if run.has_tried:
+        found.append(say("rehearse.not_checked_later", batches=question.batches))
     if against is not None:
         found += against.not_compared
     return tuple(found)

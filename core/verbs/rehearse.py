@@ -57,8 +57,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace, settings: Settings) -> Answer:
-    """Rehearses; problems are an outcome that is not the forecast one, rows that differ from those of the
-    query it is held against, and an original that has changed."""
+    """Rehearses; problems are an outcome that is not the forecast one, no batch that ran, rows that differ
+    from those of the query it is held against, and an original that has changed."""
     question = _question(args)
     if args.reveal and not settings.reveal_state:
         raise UsageError(say("state_rows.reveal_forbidden"))
@@ -70,7 +70,9 @@ def run(args: Namespace, settings: Settings) -> Answer:
     return Answer(
         document,
         "\n".join(_text(document)) + "\n",
-        has_problems=not (found.as_forecast and found.original_unchanged and is_equal(found)),
+        has_problems=not (
+            found.run.has_tried and found.as_forecast and found.original_unchanged and is_equal(found)
+        ),
         not_read=ck.not_read,
     )
 

@@ -126,6 +126,18 @@ def test_what_is_read_is_what_was_written() -> None:
     assert not is_good(changed) and headline(changed).startswith("Something of the original has changed")
 
 
+def test_an_answer_without_a_batch_is_no_success(open_page: OpenPage) -> None:
+    against = {**result()["against"], "equal": True, "output": [], "state": [], "examples": []}
+    against = {**against, "only_old": 0, "only_new": 0, "old": {**against["old"], "batches": []}}
+    untried = result(batch_id=None, batches=[], state_rows=[], rows_written=0, against=against)
+    answer = read_result(json.dumps(untried).encode())
+    assert not is_good(answer) and headline(answer) == happened(answer)
+    shown = uploaded(open_page("integrity", PLACE), json.dumps(untried).encode())
+    assert "◐ Spark started and found nothing to do: no batch ran, so the query was not tried." in shown
+    assert "As forecast" not in shown and "The forecast for the query as it is: Spark will resume" in shown
+    assert "Neither query ran a batch, so nothing was compared." in shown and "the same rows" not in shown
+
+
 def test_text_in_an_answer_is_never_markup(open_page: OpenPage) -> None:
     evil = "![x](http://evil) <b>bold</b> :red[x] $x$"
     answer = result(query_file=evil, not_checked=[evil])

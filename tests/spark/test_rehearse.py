@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from core.cli import main
+from core.documents.rehearse_words import headline, is_good, read_result
 from tests.spark.cases import EVERY_CASE
 from tests.support.build import PROJECT
 from tests.support.changed_queries import FIRST_FILES, SCHEMA, Changes, write_file
@@ -193,6 +194,20 @@ def test_an_incompatible_state_fails_with_its_condition_and_translation(
     assert "STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE" in error["text"] and error["means"] and error["action"]
     assert not answer["as_forecast"] and len(answer["differs"]) == 1
     assert answer["forecast"]["outcome"] == "resume" and answer["batches"] == []
+
+
+def test_without_new_data_nothing_was_tried_and_that_is_no_success(changed: Changes, stage: Stage) -> None:
+    """The query of the test above, whose first batch fails: no new file keeps that from being seen."""
+    ck = stage.checkpoint(changed.checkpoint("totals"))
+    more = TOTALS.replace("F.sum('v')", "F.max('id').alias('fresh'), F.sum('v')")
+    asked = ["--query", stage.query(more), "--against", stage.query(TOTALS, "old.py"), *UPDATE]
+    asked += [*answers_of("totals"), "--set", "source.0.option.pathGlobFilter=000[1-3].json"]
+    status, answer = stage.rehearse(ck, *asked)
+    assert (status, answer["outcome"], answer["batch_id"], answer["batches"]) == (1, "resume", None, [])
+    assert answer["as_forecast"] and answer["error"] is None and not answer["against"]["equal"]
+    assert "no batch ran" in answer["not_checked"][0]
+    shown = read_result(json.dumps(answer).encode())
+    assert not is_good(shown) and "so the query was not tried" in headline(shown)
 
 
 def test_a_source_that_is_gone_fails_at_the_start(changed: Changes, stage: Stage) -> None:
