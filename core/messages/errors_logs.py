@@ -94,8 +94,15 @@ TEXTS: dict[str, ErrorText] = {
         "The second line of an offset file, with the watermark and the pinned settings, is empty. Only"
         " continuous processing writes it so.",
         (
-            "Someone edited the file.",
             "A checkpoint of continuous processing is used for a query in micro-batches.",
+            "Someone edited the file.",
+        ),
+        action=(
+            "If the query ran with the trigger continuous, start it with that one again, or with a new"
+            " checkpoint location (reset): no other trigger can use this checkpoint. If it did not, stop the"
+            " query and back up the checkpoint first. The recovery option repair_files does without the"
+            " offset file where its batch is not committed. If it is, roll back to an earlier batch (rewind),"
+            " or restore a backup (restore_backup)."
         ),
     ),
     "MALFORMED_LOG_FILE": ErrorText(

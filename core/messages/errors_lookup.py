@@ -41,6 +41,10 @@ SENTENCES: dict[str, str] = {
     "no_metadata": "There is no metadata file.",
     "metadata_readable": "metadata can be read; the query ID is {query_id}.",
     # the logs
+    "continuous_log": (
+        "{path} has an empty second line and a single source, as every offset file of continuous processing:"
+        " only the trigger continuous starts from this checkpoint."
+    ),
     "no_offsets_but_commits": "offsets/ has no batch; commits/ has {count:number} ({first} to {last}).",
     "no_offsets_no_commits": "offsets/ has no batch; commits/ has none either.",
     "start_files_readable": "The files that a start reads can be read: {names:listed}.",
@@ -193,6 +197,7 @@ SENTENCES: dict[str, str] = {
 TOPICS: dict[str, str] = {
     "files": "the named files",
     "metadata": "metadata",
+    "mode": "the mode of the log",
     "logs": "offset log and commit log",
     "source_logs": "file source logs",
     "checksums": "checksum files",

@@ -305,7 +305,8 @@ ROWS_BEFORE_LOG: dict[str, str] = {
     ),
     "continuous": (
         "In continuous mode, as this query ran, rows reach the sink before their epoch is logged: those after"
-        " batch {n} are written again (up to one interval of the trigger)."
+        " batch {n} are written again (up to one interval of the trigger). With any other trigger the query"
+        " fails: only the trigger continuous can use this checkpoint."
     ),
 }
 

@@ -156,6 +156,11 @@ SENTENCES: dict[str, str] = {
         "A plain start resumes where the query stopped and loses nothing, as long as the changed query"
         " reads the same sources in the same order and no stateful operator was changed or added."
     ),
+    "best_restart_changed_continuous": (
+        "A plain start resumes where the query stopped, as long as the changed query keeps the trigger"
+        " continuous and reads the same sources in the same order. With any other trigger it fails: that one"
+        " needs a new checkpoint location."
+    ),
     "best_restart_repaired": (
         "Every other option reads the rows that fail again: handle or filter them in the query, then start it"
         " again."

@@ -197,6 +197,8 @@ def why_recommended(context: RecoveryContext) -> Sentence:
     if context.what_happened == "batch_fails":
         return say("recovery_options.best_restart_repaired")
     if continues_with_new_code(context):
+        if context.ck.is_continuous:
+            return say("recovery_options.best_restart_changed_continuous")
         return say("recovery_options.best_restart_changed")
     if context.lacks_output:
         return say("recovery_options.best_restart_output_gone", sentence=context.lacks_output)

@@ -33,6 +33,7 @@ from tests.support.build import (
     offset_text,
     remove,
     sample_names,
+    unpack_corpus,
     write,
 )
 from tests.support.spy import no_writes
@@ -305,6 +306,22 @@ def test_a_log_file_that_can_be_read_contradicts_the_error(tmp_path: Path) -> No
     answer = explained(ck, text_of("offset_empty", ck))
     assert answer.shown == "no"
     assert statement(answer, "offsets/4 is there and can be read").shows_fault is False
+
+
+def test_a_checkpoint_of_continuous_processing_is_told_from_an_edited_file(tmp_path: Path) -> None:
+    """Started with another trigger. Written by Spark 4.3."""
+    ck = unpack_corpus("kafka-continuous", tmp_path)
+    answer = explained(ck, text_of("continuous_as_micro_batches", ck))
+    assert (answer.shown, answer.finding, answer.recipe) == ("yes", None, "reset")
+    assert answer.options == ("change_query", "reset")
+    assert statement(answer, "only the trigger continuous").certainty == "inferred"
+    assert "Start the query with the trigger continuous" in answer.action and "repair" not in answer.action
+    assert not any("edited" in reason for reason in answer.reasons)
+    of_another = explained(ck, text_of("continuous_as_micro_batches"))
+    assert of_another.shown == "unknown" and "repair_files" in of_another.action
+    micro = kafka_checkpoint(tmp_path / "ck", range(5))
+    edited = explained(micro, text_of("continuous_as_micro_batches", micro))
+    assert (edited.shown, edited.recipe) == ("no", "repair_files")
 
 
 def test_broken_json_is_traced_to_the_file_that_has_it(tmp_path: Path) -> None:

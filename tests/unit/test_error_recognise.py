@@ -37,6 +37,7 @@ EXPECTED = {
     "commit_empty": "LOG_FILE_INCOMPLETE",
     "commit_v9": "INVALID_LOG_VERSION.MAX_SUPPORTED_VERSION",
     "commits_is_file": "STREAM_FAILED",
+    "continuous_as_micro_batches": "LOG_FILE_NO_METADATA",
     "delta_cut": f"{STATE}.UNCATEGORIZED",
     "delta_empty": f"{STATE}.UNCATEGORIZED",
     "delta_empty.java": f"{STATE}.UNCATEGORIZED",

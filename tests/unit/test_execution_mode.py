@@ -14,6 +14,7 @@ from core.analysis.findings import findings
 from core.analysis.timeline import build_timeline
 from core.checkpoint import Checkpoint
 from core.checkpoint.execution_mode import execution_of
+from core.cli import main
 from core.recovery import resume_points
 from core.recovery.deletion_impact import impact_of_deleting
 from tests.support.build import SAMPLES, corpus_names, sample_names, unpack_corpus
@@ -153,12 +154,19 @@ def test_of_continuous_mode_nothing_says_when_an_epoch_began(tmp_path: Path) -> 
     assert not build_timeline(Checkpoint.open(str(unpack_corpus("kafka-continuous", tmp_path)))).has_durations
 
 
-def test_continuous_mode_is_not_certain_and_does_without_the_previous_offset(tmp_path: Path) -> None:
+def test_continuous_mode_is_not_certain_and_does_without_the_previous_offset(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Seen on Spark 4.3; by the rules of micro-batches it was said, as certain, not to start."""
     root = unpack_corpus("kafka-continuous", tmp_path)
     answer = said(root)
     assert (answer.outcome, answer.certainty) == ("resume", "inferred")
     assert "continuous processing" in answer.not_checked[0]
+    assert "With any other trigger the query fails" in answer.sentence
+    asked = ["sink=other", "source_complete=yes", "stateful=removed", "what_happened=query_changed"]
+    asked += ["source.0.servers=localhost:9092"]
+    main(["recover", str(root), *(part for each in asked for part in ("--set", each))])
+    assert "as long as the changed query keeps the trigger continuous" in capsys.readouterr().out
     (root / f"offsets/{NEWEST['kafka-continuous'] - 1}").unlink()
     damaged = said(root)
     assert (damaged.outcome, damaged.batch_id) == (answer.outcome, answer.batch_id)

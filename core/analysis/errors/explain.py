@@ -49,7 +49,7 @@ def explain(text: str, ck: Checkpoint | None = None) -> Explanation:
     meaning = meaning_of(main.name)
     place, here, look = _in_checkpoint(ck, pasted, main, meaning, cause is not None)
     if look is not None:
-        meaning = _made_precise(meaning, look)
+        meaning = look.particular or _made_precise(meaning, look)
     return Explanation(
         name=main.name,
         condition=main.condition,
@@ -100,7 +100,7 @@ def _in_checkpoint(
     statements = look_up(look)
     if place.other_query is not None:  # what is so here says nothing about an error of another query
         statements = [replace(s, shows_fault=None) for s in statements]
-        look.finding = None
+        look.finding, look.particular = None, None
     return place, (*place.statements, *statements), look
 
 

@@ -79,6 +79,7 @@ LOOKS: Mapping[str, Callable[[Looking], Iterator[Statement]]] = MappingProxyType
     {
         "files": lookup_logs.look_named_files,
         "metadata": lookup_logs.look_metadata,
+        "mode": lookup_logs.look_mode,
         "logs": lookup_logs.look_logs,
         "source_logs": lookup_sources.look_source_logs,
         "checksums": lookup_logs.look_checksums,

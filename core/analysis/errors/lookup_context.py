@@ -37,7 +37,8 @@ class Looking:
 
     ``paths``: files of the checkpoint that the text names, relative to its root. ``has_cause``: the text
     names an exception that wrappers wrap and that is not known. ``is_confirmed``: something has shown the
-    fault already. ``finding``: the finding behind the failure that the forecast expects, when
+    fault already. ``particular``: what the error means here, where the files show which of several faults it
+    is. ``finding``: the finding behind the failure that the forecast expects, when
     that is the one that was pasted (or the pasted one is too vague to tell).
     """
 
@@ -50,6 +51,7 @@ class Looking:
     not_checked: list[str] = field(default_factory=list)
     is_confirmed: bool = False
     finding: str | None = None
+    particular: Meaning | None = None
 
     @property
     def is_vague(self) -> bool:

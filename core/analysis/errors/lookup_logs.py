@@ -8,6 +8,7 @@ from typing import Literal
 
 from core.analysis.errors.lookup_context import Looking, batch_evidence, full_stop, number
 from core.analysis.errors.model import Statement
+from core.analysis.errors.particular import OF_CONTINUOUS
 from core.checkpoint.model import CommitEntry, OffsetEntry
 from core.checkpoint.state_names import plain_number
 from core.messages import say
@@ -32,6 +33,17 @@ def look_metadata(look: Looking) -> Iterator[Statement]:
             evidence,
             shows_fault=False if is_subject else None,
         )
+
+
+def look_mode(look: Looking) -> Iterator[Statement]:
+    """Whether the log is one of continuous processing, which no other trigger can use."""
+    ck = look.ck
+    if not ck.is_continuous:
+        return
+    newest = ck.loaded_offsets()[-1]
+    look.particular = OF_CONTINUOUS
+    sentence = say("errors_lookup.continuous_log", path=newest.evidence.path)
+    yield Statement(sentence, (newest.evidence,), "inferred", shows_fault=True)
 
 
 def look_logs(look: Looking) -> Iterator[Statement]:

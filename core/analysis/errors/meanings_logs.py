@@ -91,7 +91,12 @@ LOGS: Mapping[str, Meaning] = meanings(
                 "forecast",
             ),
         ),
-        "LOG_FILE_NO_METADATA": _LOG_FILE,
+        "LOG_FILE_NO_METADATA": Kind(
+            options=("repair", "restore", "change_query", "reset"),
+            finding="LOG_FILE_UNREADABLE",
+            in_files=True,
+            look=("mode", "logs", "forecast"),
+        ),
         "MALFORMED_LOG_FILE": _LOG_FILE,
         "INVALID_LOG_VERSION": Kind(
             finding="LOG_VERSION_UNKNOWN",
