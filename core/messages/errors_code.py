@@ -76,6 +76,37 @@ TEXTS: dict[str, ErrorText] = {
         ),
         unseen="The options of the query are in its code.",
     ),
+    "CONTINUOUS_NOT_SUPPORTED": ErrorText(
+        "The query has the trigger continuous and something that continuous processing does not do: it reads"
+        " from and writes to few sources and sinks, and has no stateful operators. The start failed before"
+        " a batch was planned.",
+        (
+            "The source is one of files, or another one without continuous reading.",
+            "The sink is foreachBatch, files, or another one without continuous writing.",
+            "An operator of the query is not a plain selection, filter or map.",
+        ),
+        action=(
+            "Use a micro-batch trigger (processingTime, availableNow). The checkpoint is not the cause; one"
+            " of micro-batches resumes with it."
+        ),
+        unseen="The trigger and the operators of the query are in its code.",
+    ),
+    "LATE_ROWS_BETWEEN_OPERATORS": ErrorText(
+        "Spark refuses the query: a stateful operator may hand out rows that are older than the watermark,"
+        " and the stateful operator behind it would drop them.",
+        (
+            "Several stateful operators follow each other, and the output mode is not append.",
+            "The first one is a join, or a function with state of its own, behind which this version of Spark"
+            " may take no other.",
+        ),
+        action=(
+            "Use the output mode append for several stateful operators, or make two queries of it, with a"
+            " sink between them. spark.sql.streaming.statefulOperator.checkCorrectness.enabled=false only"
+            " switches the check off: rows may then be missing in the result. The checkpoint is not the"
+            " cause: with its old query it resumes."
+        ),
+        unseen="The query's text and its output mode are not in the checkpoint.",
+    ),
     "CONCURRENT_SCHEDULER_INSUFFICIENT_SLOT": ErrorText(
         "A stateful query in real-time mode runs all its stages at once, and the cluster has fewer free task"
         " slots than they have tasks.",

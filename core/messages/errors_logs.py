@@ -105,6 +105,21 @@ TEXTS: dict[str, ErrorText] = {
             " or restore a backup (restore_backup)."
         ),
     ),
+    "CONTINUOUS_ON_MICRO_BATCHES": ErrorText(
+        "Spark read a number where it needs an object. The rate source says so when it is started with the"
+        " trigger continuous on a checkpoint of micro-batches, whose position is a number.",
+        (
+            "The trigger of the query was changed to continuous.",
+            "The source was replaced by another one at the same position.",
+            "The file metadata, or the line of a source in an offset file, was damaged or edited.",
+        ),
+        action=(
+            "If the trigger was changed, start the query with the old one again: it resumes. The trigger"
+            " continuous needs a new checkpoint location. If it was not, look at metadata and at the"
+            " sources of the newest offset file."
+        ),
+        unseen="The trigger and the sources that the query has today are in its code.",
+    ),
     "MALFORMED_LOG_FILE": ErrorText(
         "A log file does not begin with a version (v1, v2 ...), so it is not a log file of Spark's, or not"
         " any more.",

@@ -41,6 +41,10 @@ SENTENCES: dict[str, str] = {
     "no_metadata": "There is no metadata file.",
     "metadata_readable": "metadata can be read; the query ID is {query_id}.",
     # the logs
+    "micro_batch_position": (
+        "{path} is one of micro-batches and has the position {position}, the number in the message: a start"
+        " with the trigger continuous cannot use it."
+    ),
     "continuous_log": (
         "{path} has an empty second line and a single source, as every offset file of continuous processing:"
         " only the trigger continuous starts from this checkpoint."

@@ -57,7 +57,8 @@ def _schema(means: str) -> ErrorText:
         ),
         action=(
             "Undo the change and restart the query: the failed start left a plan, which stays valid. If the"
-            " change is meant, carry the state over or start the query with a new checkpoint location."
+            " change is meant, carry the state over or start the query with a new checkpoint location. A"
+            " state variable of transformWithState can get a new name instead: it begins empty."
             " spark.sql.streaming.stateStore.stateSchemaCheck=false is not a workaround: the tasks fail"
             " later."
         ),

@@ -324,6 +324,47 @@ def test_a_checkpoint_of_continuous_processing_is_told_from_an_edited_file(tmp_p
     assert (edited.shown, edited.recipe) == ("no", "repair_files")
 
 
+def test_a_position_that_continuous_processing_did_not_read_is_found(tmp_path: Path) -> None:
+    ck = kafka_checkpoint(tmp_path / "ck", range(5))
+    text = text_of("micro_batches_as_continuous", ck)
+    other = explained(ck, text)
+    assert (other.name, other.shown, other.certainty) == (
+        "CONTINUOUS_ON_MICRO_BATCHES",
+        "unknown",
+        "inferred",
+    )
+    write(ck, {"offsets/4": offset_text(["3"])})
+    answer = explained(ck, text)
+    assert answer.shown == "yes" and "has the position 3" in told(answer)
+    assert "start the query with the old one again" in answer.action and answer.recipe == "reset"
+
+
+@pytest.mark.parametrize(
+    ("name", "means", "action"),
+    [
+        ("tws_ttl_added", "has a TTL now and had none", "A TTL needs the time mode ProcessingTime"),
+        ("tws_ttl_removed", "had a TTL and has none now", "give the variable a new name"),
+        ("tws_became_map", "is a map now and was none", "give the variable a new name"),
+        ("tws_output_mode", "another output mode or time mode", "Give transformWithState the old value"),
+        ("value_schema", "do not have the number and types", "can get a new name instead"),
+    ],
+)
+def test_the_schemas_in_a_message_tell_what_was_changed(name: str, means: str, action: str) -> None:
+    """Errors of Spark 4.3; a new name for the variable, and the old argument, started on the same plan."""
+    answer = explain(text_of(name))
+    assert means in answer.means and action in answer.action and answer.options[0] == "change_query"
+    assert any("dropDuplicates" in reason for reason in answer.reasons) == (name == "value_schema")
+
+
+def test_a_map_that_is_none_any_more_is_said() -> None:
+    text = text_of("tws_became_map")
+    text = text.replace("Existing key_schema", "X").replace("new key_schema", "Existing key_schema")
+    was = re.search(r"X=(\S+) and Existing key_schema=(\S+?)\.\n", text)
+    assert was is not None
+    turned = f"Existing key_schema={was[2]} and new key_schema={was[1]}.\n"
+    assert "was a map and is none now" in explain(text.replace(was[0], turned)).means
+
+
 def test_broken_json_is_traced_to_the_file_that_has_it(tmp_path: Path) -> None:
     ck = kafka_checkpoint(tmp_path / "ck", range(5))
     write(ck, {"commits/4": 'v1\n{"nextBatchWater'})

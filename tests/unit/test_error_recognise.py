@@ -38,6 +38,7 @@ EXPECTED = {
     "commit_v9": "INVALID_LOG_VERSION.MAX_SUPPORTED_VERSION",
     "commits_is_file": "STREAM_FAILED",
     "continuous_as_micro_batches": "LOG_FILE_NO_METADATA",
+    "continuous_unknown_trigger": "CONTINUOUS_NOT_SUPPORTED",
     "delta_cut": f"{STATE}.UNCATEGORIZED",
     "delta_empty": f"{STATE}.UNCATEGORIZED",
     "delta_empty.java": f"{STATE}.UNCATEGORIZED",
@@ -59,10 +60,12 @@ EXPECTED = {
     "kafka_unreachable": "KAFKA_UNREACHABLE",
     "kafka_unreachable.python": "KAFKA_UNREACHABLE",
     "key_schema": "STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE",
+    "late_rows_between_operators": "LATE_ROWS_BETWEEN_OPERATORS",
     "log_name": "FILE_DOES_NOT_EXIST",
     "metadata_bad_id": "METADATA_BAD_ID",
     "metadata_missing": "STREAMING_CHECKPOINT_MISSING_METADATA_FILE",
     "metadata_not_json.python": "METADATA_NOT_JSON",
+    "micro_batches_as_continuous": "CONTINUOUS_ON_MICRO_BATCHES",
     "no_offsets": "ASSERTION_FAILED",
     "no_offsets.java": "ASSERTION_FAILED",
     "offset_bad_source_line": "LOG_FILE_NOT_JSON",
@@ -101,7 +104,11 @@ EXPECTED = {
     "stale_crc.java": "MULTIPLE_QUERIES_USE_CHECKPOINT",
     "state_dir_missing": "STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY",
     "state_not_empty": "STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY",
+    "tws_became_map": "STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE",
     "tws_metadata_missing": "STDS_FAILED_TO_READ_OPERATOR_METADATA",
+    "tws_output_mode": "STATE_STORE_INVALID_CONFIG_AFTER_RESTART",
+    "tws_ttl_added": "STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE",
+    "tws_ttl_removed": "STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE",
     "unfinished_repartition": "STREAMING_UNFINISHED_REPARTITION_DETECTED",
     "v2_changelog_missing": f"{STATE}.CANNOT_READ_STREAMING_STATE_FILE",
     "v2_checksum": f"{STATE}.UNCATEGORIZED",
@@ -125,6 +132,9 @@ WORDINGS = {
     "UnsupportedLogVersion: maximum supported log version is v1, but encountered v9. The log file was produced by a newer version of Spark and cannot be read by this version. Please upgrade.": (
         "INVALID_LOG_VERSION.MAX_SUPPORTED_VERSION"
     ),
+    "Continuous processing does not support StreamingRelation operations.;": "CONTINUOUS_NOT_SUPPORTED",
+    "'foreachBatch' is not supported with continuous trigger.": "CONTINUOUS_NOT_SUPPORTED",
+    "org.json4s.MappingException: Expected object but got JInt(3)": "CONTINUOUS_ON_MICRO_BATCHES",
     "Log file was malformed: failed to read correct log version from foo.": "MALFORMED_LOG_FILE",
     "org.apache.spark.sql.execution.streaming.state.StateSchemaNotCompatible: Provided schema doesn't match to the schema for existing state! Please note that Spark allow difference of field name": (
         "STATE_SCHEMA_NOT_COMPATIBLE"

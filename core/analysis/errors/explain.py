@@ -22,6 +22,7 @@ from core.analysis.errors.model import (
     Statement,
     options_of,
 )
+from core.analysis.errors.particular import particular_of_words
 from core.analysis.errors.pasted_text import Pasted, read_pasted
 from core.analysis.errors.recognise import recognise, unknown_cause
 from core.analysis.findings.catalogue import CATALOGUE as FINDINGS
@@ -46,7 +47,7 @@ def explain(text: str, ck: Checkpoint | None = None) -> Explanation:
     main, others = found[0], found[1:]
     if main.weight <= WRAPPER and cause is not None:
         others = (cause, *others)
-    meaning = meaning_of(main.name)
+    meaning = particular_of_words(main) or meaning_of(main.name)
     place, here, look = _in_checkpoint(ck, pasted, main, meaning, cause is not None)
     if look is not None:
         meaning = look.particular or _made_precise(meaning, look)

@@ -115,6 +115,7 @@ PLAIN: tuple[Known, ...] = (
     Known("METADATA_WITHOUT_ID", (said("metadata_null_id"),), weight=GENERAL),
     Known("METADATA_NOT_JSON", (), JSON_CLASSES, needs=("StreamMetadata",)),
     Known("SOURCE_OF_ANOTHER_KIND", ("No usable value for logOffset",)),
+    Known("CONTINUOUS_ON_MICRO_BATCHES", ("Expected object but got JInt(<position>)",), weight=GENERAL),
     Known(
         "LOG_FILE_NOT_JSON",
         (
@@ -346,6 +347,18 @@ PLAIN: tuple[Known, ...] = (
     Known(
         "ASYNC_PROGRESS_NOT_SUPPORTED",
         ("does not support async progress tracking", "Async progress tracking cannot be used with"),
+    ),
+    Known(
+        "CONTINUOUS_NOT_SUPPORTED",
+        (
+            "Unknown type of trigger: ContinuousTrigger",
+            "Continuous processing does not support <what> operations",
+            "is not supported with continuous trigger",
+        ),
+    ),
+    Known(
+        "LATE_ROWS_BETWEEN_OPERATORS",
+        ("Detected pattern of possible 'correctness' issue due to global watermark",),
     ),
     # Databricks
     Known(

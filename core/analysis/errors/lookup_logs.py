@@ -36,11 +36,19 @@ def look_metadata(look: Looking) -> Iterator[Statement]:
 
 
 def look_mode(look: Looking) -> Iterator[Statement]:
-    """Whether the log is one of continuous processing, which no other trigger can use."""
-    ck = look.ck
+    """Whether the log is one of continuous processing, which no other trigger can use; or has the position
+    that continuous processing did not read."""
+    ck, newest = look.ck, look.newest
+    if newest is None:
+        return
+    if look.main.name == "CONTINUOUS_ON_MICRO_BATCHES":
+        position = look.value("position")
+        if not ck.is_continuous and position in [source.raw for source in newest.sources]:
+            said = say("errors_lookup.micro_batch_position", path=newest.evidence.path, position=position)
+            yield Statement(said, (newest.evidence,), "inferred", shows_fault=True)
+        return
     if not ck.is_continuous:
         return
-    newest = ck.loaded_offsets()[-1]
     look.particular = OF_CONTINUOUS
     sentence = say("errors_lookup.continuous_log", path=newest.evidence.path)
     yield Statement(sentence, (newest.evidence,), "inferred", shows_fault=True)

@@ -30,6 +30,8 @@ CODE: Mapping[str, Meaning] = meanings(
         "AUTOCDC_MICROBATCH_VALIDATION": Kind(options=_AGAIN, look=("pending",)),
         "EMITTING_ROWS_OLDER_THAN_WATERMARK_NOT_ALLOWED": Kind(options=_AGAIN, look=("pending",)),
         "ASYNC_PROGRESS_NOT_SUPPORTED": Kind(options=("change_query",), look=("async",)),
+        "CONTINUOUS_NOT_SUPPORTED": Kind(options=("change_query",)),
+        "LATE_ROWS_BETWEEN_OPERATORS": Kind(options=("change_query",)),
         "CONCURRENT_SCHEDULER_INSUFFICIENT_SLOT": Kind(options=("restart",), look=("pending",)),
         "LAKEFLOW_UNKNOWN_FLOW": Kind(),
         "OUT_OF_MEMORY": Kind(

@@ -97,6 +97,9 @@ LOGS: Mapping[str, Meaning] = meanings(
             in_files=True,
             look=("mode", "logs", "forecast"),
         ),
+        "CONTINUOUS_ON_MICRO_BATCHES": Kind(
+            options=("change_query", "reset"), weight=GENERAL, look=("metadata", "mode", "sources")
+        ),
         "MALFORMED_LOG_FILE": _LOG_FILE,
         "INVALID_LOG_VERSION": Kind(
             finding="LOG_VERSION_UNKNOWN",
