@@ -7,8 +7,8 @@ SENTENCES: dict[str, str] = {
         "--set takes change.<what>=<value> or sink=<sink>, not {setting}. What can change: {known:listed}."
     ),
     "columns_usage": (
-        "change.{what} takes {known:listed}, changed, or the columns with their types (user:string,day:date),"
-        " not {value}."
+        "change.{what} takes {known:listed}, changed, or the columns with their types"
+        " (user:string,day:date), not {value}."
     ),
     "value_usage": "change.{what} takes {known:listed} or changed, not {value}.",
     "sink_usage": "sink takes {known:listed}, not {value}.",
@@ -84,8 +84,8 @@ SENTENCES: dict[str, str] = {
         " wrote this checkpoint."
     ),
     "files_not_operators": (
-        "The old file has {here:listed} and the checkpoint {there:listed}: it may not be the query that wrote"
-        " this checkpoint."
+        "The old file has {here:listed} and the checkpoint {there:listed}: it may not be the query that"
+        " wrote this checkpoint."
     ),
     "files_not_keys": (
         "The keys of operator {id} have the types {there:listed} in the checkpoint and"
@@ -207,6 +207,8 @@ VALUES: dict[str, str] = {
     "column": "another column",
     "append": "append",
     "update": "update",
+    "update_after_append": "update, until now append",
+    "update_after_complete": "update, until now complete",
     "complete": "complete",
     "hdfs": "HDFS-backed",
     "rocksdb": "RocksDB",
@@ -219,6 +221,8 @@ VALUES: dict[str, str] = {
     "foreach": "foreachBatch",
     "types": "fields or types of a variable",
     "variables": "variables added or removed",
+    "time_mode": "another time mode",
+    "processor": "the code of the processor, with its variables",
     "code": "the code alone",
 }
 
@@ -266,10 +270,9 @@ RULES: dict[str, str] = {
         " carried already is fine."
     ),
     "join_columns_same_types": (
-        "The join carries the selected columns of both sides in its state ({columns}), and Spark"
-        " compares their"
-        " types alone: rows that wait there hand out the old column under the name of the new one, without an"
-        " error."
+        "The join carries the selected columns of both sides in its state ({columns}), and Spark compares"
+        " their types alone: rows that wait there hand out the old column under the name of the new one,"
+        " without an error."
     ),
     "reader_schema_more": (
         "Files that were read are not read again; later ones are read with the new schema."
@@ -407,7 +410,22 @@ RULES: dict[str, str] = {
     "user_state_avro": (
         "The state is encoded as Avro, which lets fields be added; other changes of a type are refused."
     ),
-    "user_state_variables": "Adding or removing a state variable was not observed.",
+    "user_state_variables": (
+        "Spark accepts it (seen with transformWithState in Python): a variable that is added starts empty,"
+        " what a removed one has stored stays unused. Under a name that is there already, another kind of"
+        " variable (value, list, map) or a TTL that comes or goes fails in batch {batch}: give it a new"
+        " name."
+    ),
+    "user_state_time_mode": (
+        "The time mode of transformWithState is pinned by the checkpoint: batch {batch} fails with"
+        " {condition}."
+    ),
+    "user_state_processor": (
+        "The code of the processor is another one, and it declares the variables of the state, which a plan"
+        " does not show. Where type, kind and TTL of each variable are as before ({columns}), Spark accepts"
+        " it, and the new code reads what is stored; variables may be added or removed. Where one of them"
+        " differs, batch {batch} fails (with Avro encoding a variable may get more fields)."
+    ),
     "user_state_code": "What your code has stored ({columns}) stays and is read by the new code.",
     "watermark_delay": (
         "Spark accepts it. The watermark that was reached stays, and does not go back; the new delay (it"
@@ -431,6 +449,24 @@ RULES: dict[str, str] = {
         "Spark accepts it. The output changes from batch {batch} on: update writes only keys that change,"
         " complete all of them; a target that is only appended to gets repeated rows."
     ),
+    "mode_update": (
+        "It depends on the output mode until now, which a checkpoint does not name. After append"
+        " (update_after_append), groups that are still open in the state of operator {operator} and get no"
+        " more rows are never handed out, without an error. After complete (update_after_complete) every"
+        " group was handed out, and nothing is lost."
+    ),
+    "mode_update_lost": (
+        "Append has not handed out the groups that are still open in the state of operator {operator}, and"
+        " update writes only those that get rows from batch {batch} on: the others are removed when the"
+        " watermark passes them and never come, without an error."
+    ),
+    "mode_complete_removed": (
+        "Complete hands out what is in the state of operator {operator}. Groups that the watermark"
+        " ({watermark:moment}) has passed were removed from it, in append and in update mode: they are not"
+        " in the output from batch {batch} on, and a target that it overwrites loses them, without an"
+        " error."
+    ),
+    "mode_of_sessions": ("Update mode does not take session windows: the start is refused ({condition})."),
     "mode_append": (
         "Spark accepts it with a watermark. Windows that update mode has already handed out are handed"
         " out once more when they close."
@@ -443,17 +479,20 @@ RULES: dict[str, str] = {
     "refused_by_spark": "Spark refuses the new query at the start, before it reads the checkpoint: {text}",
     "mode_of_files": "A file sink takes append mode only: the start is refused ({condition}).",
     "mode_of_transform": (
-        "The output mode of operator {operator} ({name}) is {value}; what another one does to the state"
-        " was not observed."
+        "The checkpoint pins the output mode of operator {operator} ({name}), {was}: batch {batch} fails"
+        " with {condition}."
+    ),
+    "mode_of_user_state": (
+        "What another output mode does to the state of operator {operator} ({name}) was not observed."
     ),
     "join_type": (
         "Spark accepts it and matches are right; rows that were removed from the state before batch"
         " {batch} without a match are never handed out as unmatched."
     ),
     "join_type_refused": (
-        "The state says that {fixed} cannot be null, which an inner join makes of the columns it compares; an"
-        " outer join makes them nullable again, and batch {batch} then fails with {condition}. Columns that"
-        " the source itself never has as null are no obstacle: then Spark accepts it."
+        "The state says that {fixed} cannot be null, which an inner join makes of the columns it compares;"
+        " an outer join makes them nullable again, and batch {batch} then fails with {condition}. Columns"
+        " that the source itself never has as null are no obstacle: then Spark accepts it."
     ),
     "join_interval": (
         "Spark accepts it and matches are right for what is in the state; rows that the old interval has"
@@ -542,6 +581,10 @@ ACTIONS: dict[str, str] = {
     ),
     "try_copy": (
         "Back up the checkpoint, start the new query on a restored copy with a sink of its own, and compare."
+    ),
+    "rehearse": (
+        "Rehearse it (rehearse --query FILE) with an input that the old query has not read; a rehearsal"
+        " without a batch shows nothing."
     ),
     "say_more": "Say more about it, and the answer becomes definite.",
 }

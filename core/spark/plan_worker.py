@@ -274,6 +274,11 @@ class Plan:
         elif kind == "EventTimeWatermark":
             watermark = self._jvm.org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark
             found["delay_ms"] = int(watermark.getDelayMs(node.delay()))
+        elif kind.startswith("TransformWithState"):
+            found["arguments"] = {}
+            for name in ("outputMode", "timeMode", "userFacingDataType"):
+                with contextlib.suppress(Exception):  # before 4.1 there is no such type
+                    found["arguments"][name] = str(getattr(node, name)())
         elif kind == "StreamingRelationV2":
             found["source"] = {"kind": str(node.sourceName()), "options": dict(node.extraOptions())}
         elif kind == "StreamingRelation":

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from core.analysis.changes import AskedChange, judge_changes
+from core.analysis.changes import AskedChange, judge_changes, parse_change
 from core.checkpoint import Checkpoint
 from core.settings import DEFAULTS
 from core.storage import parse_location
 from tests.spark.cases import EVERY_CASE
-from tests.support.changed_queries import CHANGES, OTHERS, SILENT, Change, Changes
+from tests.support.changed_queries import CHANGES, NEW_MODES, OTHERS, SILENT, Change, Changes
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -54,6 +54,15 @@ def test_spark_does_what_was_said(changed: Changes, change: Change) -> None:
     if happened.as_right is not None:
         assert (said.verdict == "silently_wrong") == (not happened.as_right), told
     assert (said.verdict == "silently_wrong") == (change in SILENT), told
+
+
+@pytest.mark.parametrize("change", NEW_MODES, ids=lambda change: change.name.replace(" ", "_"))
+def test_windows_that_another_output_mode_never_hands_out_are_said(changed: Changes, change: Change) -> None:
+    ck = Checkpoint.open(parse_location(str(changed.checkpoint(change.base))), DEFAULTS)
+    said = judge_changes(ck, [parse_change(f"change.output_mode={change.asked['output_mode']}")]).changes[0]
+    happened = changed.try_change(change)
+    assert happened.error is None and set(happened.rows) < set(happened.right), happened
+    assert said.verdict == "silently_wrong", said
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from core.cli import main
 from core.settings import DEFAULTS
 from core.storage import parse_location
 from tests.spark.cases import EVERY_CASE
+from tests.support.build import SAMPLES
 from tests.support.changed_queries import CHANGES, MORE, PROVEN, SCHEMA, SILENT, Changes
 from tests.support.query_files import programs
 from tests.support.rehearsed import TOTALS, tree
@@ -79,6 +80,46 @@ def test_two_programs_are_judged_as_the_change_that_was_made(
     assert (worst["fails_at"], worst["condition"]) == (said.fails_at, said.condition), told
     assert answer["compared_files"] and not answer["remarks"], told
     assert tree(checkpoint.parent) == before and not list(scratch.iterdir())
+
+
+PROCESSOR = """import pandas as pd
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming import StatefulProcessor
+
+spark = SparkSession.builder.getOrCreate()
+
+
+class Count(StatefulProcessor):
+    def init(self, handle):
+        self.n = handle.getValueState("n", "n long")
+
+    def handleInputRows(self, key, rows, timerValues):
+        yield pd.DataFrame({"k": [key[0]]})
+
+    def close(self):
+        pass
+
+
+df = spark.readStream.format("rate").load()
+frame = df.groupBy("value").transformWithStateInPandas(Count(), "k long", "update", "None")
+frame.writeStream.outputMode("update").foreachBatch(print).start()
+"""
+
+
+def test_another_processor_of_transform_with_state_is_not_called_the_code_alone(
+    changed: Changes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its variables are declared in its code, which a plan does not show: with another type Spark fails."""
+    files = [tmp_path / "old.py", tmp_path / "new.py"]
+    files[0].write_text(PROCESSOR)
+    files[1].write_text(PROCESSOR.replace("n long", "n long, m string"))
+    place = str(SAMPLES / "transform-with-state-timers" / "checkpoint")
+    assert main(["changes", place, "--old", str(files[0]), "--new", str(files[1]), "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert [(each["rule"], each["verdict"]) for each in answer["changes"]] == [
+        ("user_state_processor", "unknown")
+    ]
+    assert "has transformWithStateInPandasExec" in answer["remarks"][0]
 
 
 BAD = {

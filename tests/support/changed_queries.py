@@ -292,6 +292,8 @@ def mean(f: Any) -> Any:
 
 TOTALS = agg("k", total, count)
 ROWS = plain("id", "k", "v")
+CLOSING = windowed("5 minutes", delay="10 seconds")
+"""Of its windows the first three files close the first one, leave the second open, and begin the third."""
 BASES = {
     base.name: base
     for base in (
@@ -301,6 +303,7 @@ BASES = {
         Base("totals_rocksdb", TOTALS, conf=ROCKSDB),
         Base("one_total", agg("k", total)),
         Base("windows", windowed("10 minutes")),
+        Base("closing_windows", CLOSING, "append"),
         Base("dedup", deduplicated("id"), "append"),
         Base("join", joined(), "append"),
         Base("windows_rocksdb", windowed("10 minutes"), conf=ROCKSDB),
@@ -539,6 +542,30 @@ MORE: tuple[Change, ...] = (
     ),
 )
 """More of what people change, for the whole proof."""
+
+NEW_MODES: tuple[Change, ...] = (
+    _on(
+        "closing_windows",
+        "update instead of append",
+        "output_mode",
+        "update_after_append",
+        CLOSING,
+        mode="update",
+        seen="exactly",
+        right=lambda read: over_all(CLOSING)(read).where("w >= '2026-01-01 00:05'"),
+    ),
+    _on(
+        "closing_windows",
+        "complete instead of append",
+        "output_mode",
+        "complete",
+        CLOSING,
+        mode="complete",
+        seen="exactly",
+        right=over_all(CLOSING),
+    ),
+)
+"""Modes under which windows are missing: those that append had not handed out, those that were removed."""
 
 
 CONFS: Mapping[str, Mapping[str, str]] = {

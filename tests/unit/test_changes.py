@@ -23,10 +23,10 @@ from core.analysis.changes.context import ChangeContext
 from core.analysis.changes.model import Column, Recipe
 from core.analysis.changes.rules import RULES
 from core.analysis.changes.source_rules import _contains
-from core.analysis.changes.state_rules import join_type, window
+from core.analysis.changes.state_rules import join_type, output_mode, window
 from core.analysis.changes.written_query import columns_of, read_written_query
 from core.analysis.forecast import Query, forecast
-from core.analysis.forecast.versions import V40
+from core.analysis.forecast.versions import V40, V43
 from core.checkpoint import Checkpoint
 from core.cli import main
 from core.errors import UsageError
@@ -129,6 +129,55 @@ def test_what_spark_compares_fails_in_the_batch_with_its_condition(
     found = one(name, setting)
     assert (found.verdict, found.fails_at, found.condition) == ("fails", "batch", condition)
     assert found.rollback.key == "changes.ROLLBACKS.runs_planned"
+
+
+@pytest.mark.parametrize(
+    ("setting", "verdict", "rule"),
+    [
+        ("output_mode=update", "fails", "mode_of_transform"),
+        ("output_mode=changed", "fails", "mode_of_transform"),
+        ("output_mode=append", "fine", "same_value"),
+        ("state_schema=time_mode", "fails", "user_state_time_mode"),
+        ("state_schema=variables", "fine_but", "user_state_variables"),
+        ("state_schema=processor", "unknown", "user_state_processor"),
+        ("state_schema=code", "fine_but", "user_state_code"),
+    ],
+)
+def test_transform_with_state(setting: str, verdict: str, rule: str) -> None:
+    """Seen with 4.3 in Python: what the metadata of the operator has is compared in the first batch."""
+    found = one(TRANSFORM, setting)
+    assert (found.verdict, found.rule) == (verdict, rule)
+    assert found.fails_at == ("batch" if verdict == "fails" else None)
+    if rule == "mode_of_transform":
+        assert found.condition == "STATE_STORE_INVALID_CONFIG_AFTER_RESTART" and ", append:" in found.sentence
+
+
+@pytest.mark.parametrize(
+    ("name", "setting", "verdict", "rule"),
+    [
+        (WINDOWS, "output_mode=update", "unknown", "mode_update"),
+        (WINDOWS, "output_mode=update_after_append", "silently_wrong", "mode_update_lost"),
+        (WINDOWS, "output_mode=update_after_complete", "fine_but", "mode_changed"),
+        (WINDOWS, "output_mode=complete", "silently_wrong", "mode_complete_removed"),
+        (WINDOWS, "output_mode=append", "fine_but", "mode_append"),
+        (TOTALS, "output_mode=update", "fine_but", "mode_changed"),
+        (TOTALS, "output_mode=complete", "fine_but", "mode_changed"),
+        (DEDUP, "output_mode=update_after_append", "fine", "mode_rows"),
+    ],
+)
+def test_another_output_mode(name: str, setting: str, verdict: str, rule: str) -> None:
+    """What append has not handed out and what a watermark has removed, which no error shows."""
+    found = one(name, setting)
+    assert (found.verdict, found.rule) == (verdict, rule)
+
+
+def test_update_mode_does_not_take_session_windows() -> None:
+    ck = opened(SAMPLES / WINDOWS / "checkpoint")
+    query = read_written_query(ck)
+    session = replace(query.operators[0], name="sessionWindowStateStoreSaveExec")
+    context = ChangeContext(ck, replace(query, operators=(session,)), V43)
+    found = output_mode(context, parse_change("change.output_mode=update_after_append"))
+    assert (found.fails_at, found.condition) == ("start", "STREAMING_OUTPUT_MODE.UNSUPPORTED_OPERATION")
 
 
 def test_before_4_0_a_schema_error_has_no_condition() -> None:

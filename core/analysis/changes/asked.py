@@ -34,7 +34,7 @@ CHOICES: Mapping[What, tuple[str, ...]] = {
     "dedup_columns": ("same_types", "other_types"),
     "window": ("length", "slide"),
     "watermark": ("delay", "column", "added", "removed"),
-    "output_mode": ("append", "update", "complete"),
+    "output_mode": ("append", "update", "update_after_append", "update_after_complete", "complete"),
     "join_type": (),
     "join_interval": (),
     "partitions": (),
@@ -43,7 +43,7 @@ CHOICES: Mapping[What, tuple[str, ...]] = {
     "sink_path": (),
     "sink_topic": (),
     "foreach_code": (),
-    "state_schema": ("types", "variables", "code"),
+    "state_schema": ("types", "variables", "time_mode", "processor", "code"),
     "spark": (),
 }
 """The plain words of each change, the most serious one last or first as people think of it. No words: the one
@@ -92,6 +92,7 @@ OPERATORS = (
 )
 """Spark's names of stateful operators."""
 
+_TRANSFORM = "transformWithState"
 _TOP_LEVEL = re.compile(r",(?![^<]*>)")
 _SQL_NAMES = {"bigint": "long", "int": "integer", "smallint": "short", "tinyint": "byte", "real": "float"}
 
@@ -134,6 +135,13 @@ def every_value(query: WrittenQuery, what: What) -> tuple[str, ...]:
         needs_one = any(op.name == "dedupeWithinWatermark" for op in query.operators)
         is_there = needs_one or query.watermark_delay_ms is not None  # its schema does not hold the delay
         return tuple(word for word in words if (word == "added") != is_there)
+    if what == "state_schema" and not any(str(op.name).startswith(_TRANSFORM) for op in query.operators):
+        return tuple(word for word in words if word not in ("time_mode", "processor"))
+    if what == "output_mode":
+        is_open = any(
+            op.name == "stateStoreSave" and op.watermark_delay_ms is not None for op in query.operators
+        )
+        return tuple(word for word in words if (word != "update" if is_open else "_" not in word))
     if what == "operators":
         return words if query.is_stateful else ("added",)
     return words or (CHANGED,)

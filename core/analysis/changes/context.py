@@ -12,6 +12,7 @@ from core.analysis.forecast import Forecast, Query, forecast
 from core.analysis.forecast.model import least_sure
 from core.analysis.forecast.versions import Version
 from core.checkpoint import Checkpoint
+from core.checkpoint.model import OffsetEntry
 from core.connectors import ConnectorAnswers
 from core.messages import Sentence, say, say_of
 from core.sparklogs.evidence import Evidence
@@ -41,6 +42,12 @@ class ChangeContext:
     def has_run(self) -> bool:
         """Whether any batch is committed or planned, so that there is something to continue."""
         return bool(self.ck.offset_ids or self.ck.commit_ids)
+
+    @property
+    def watermark_ms(self) -> int | None:
+        """The watermark of the newest batch; None where the files do not tell."""
+        newest = self.ck.offset(self.ck.offset_ids[-1]) if self.ck.offset_ids else None
+        return newest.watermark_ms if isinstance(newest, OffsetEntry) else None
 
     def forecast(self, query: Query, spark: str | None = None) -> Forecast:
         """The next start of another query, or under another Spark. Each is asked once."""

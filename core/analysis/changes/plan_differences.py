@@ -19,6 +19,7 @@ from core.checkpoint.sources.registry import kind_read_with
 from core.messages import Sentence, say
 
 PARTITIONS = "spark.sql.shuffle.partitions"
+TRANSFORM = "transformWithState"
 _STORES: Mapping[str, str] = {
     "spark.sql.streaming.stateStore.providerClass": "provider",
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "changelog",
@@ -177,10 +178,14 @@ def _state(old: QueryPlan, new: QueryPlan, spark: Version) -> Iterator[Differenc
         else:
             yield from _keys(before, after, spark)
         yield from _aggregates(before, after, spark)
-        if before.state_type != after.state_type:
+        if before.output_mode != after.output_mode:
+            yield _mode(str(before.output_mode), str(after.output_mode))
+        if before.time_mode != after.time_mode:  # it is in the code of the function, too
+            yield _made("state_schema", "time_mode", before.time_mode, after.time_mode)
+        elif before.state_type != after.state_type:
             yield _made("state_schema", "types", before.state_type, after.state_type)
-        elif before.code != after.code:
-            yield _made("state_schema", "code")
+        elif before.code != after.code:  # the variables of transformWithState are declared in its code
+            yield _made("state_schema", "processor" if before.name.startswith(TRANSFORM) else "code")
     yield from _watermarks(old, new)
 
 
@@ -326,7 +331,7 @@ def _around(old: QueryPlan, new: QueryPlan) -> Iterator[Difference]:
         return
     mode = (a.output_mode or "append"), (b.output_mode or "append")
     if mode[0] != mode[1]:
-        yield _made("output_mode", mode[1], *mode)
+        yield _mode(*mode)
     if a.query_name != b.query_name:
         yield _made("query_name", "changed", a.query_name, b.query_name)
     if a.trigger != b.trigger:
@@ -339,6 +344,11 @@ def _around(old: QueryPlan, new: QueryPlan) -> Iterator[Difference]:
         yield _made("sink_path", "changed", a.path or a.servers, b.path or b.servers)
     if a.topic != b.topic:
         yield _made("sink_topic", "changed", a.topic, b.topic)
+
+
+def _mode(was: str, becomes: str) -> Difference:
+    """What update mode leaves out depends on what was handed out before."""
+    return _made("output_mode", f"update_after_{was}" if becomes == "update" else becomes, was, becomes)
 
 
 def _trigger(given: Sequence[str]) -> str:

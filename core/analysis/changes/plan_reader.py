@@ -178,7 +178,7 @@ class _Reader:
         is_stateful = self._is_stateful(node, kind)
         place = len(self.operators)
         if is_stateful:  # its place is before those below it
-            self.operators.append(PlanOperator(STATEFUL[kind]))
+            self.operators.append(PlanOperator(_name_of(node, kind)))
         below = is_below or is_stateful
         children = [self._node(is_below=below) for _ in range(int(told["num-children"]))]
         env: Env = {}
@@ -301,11 +301,14 @@ class _Reader:
             return self._join(node, env, children)
         if kind.startswith(_OWN_CODE):
             grouping = told.get("groupingAttributes") or []
+            given = node.get("arguments") or {}
             return PlanOperator(
-                STATEFUL[kind],
+                _name_of(node, kind),
                 tuple(self._typed(each, env) for each in grouping),
                 state_type=type_text(told["stateType"]) if told.get("stateType") else None,
-                code=self._own(told, env),
+                code=self._own({name: each for name, each in told.items() if name not in given}, env),
+                output_mode=str(given.get("outputMode") or "").lower() or None,
+                time_mode=given.get("timeMode") or None,
             )
         return PlanOperator(STATEFUL[kind], code=self._own(told, env))
 
@@ -422,6 +425,14 @@ class _Reader:
         if "resultId" in told:
             own.append(self.told["functions"].get(number_of(told["resultId"]), ""))
         return f"{kind}({', '.join([*own, *parts])})", at
+
+
+def _name_of(node: Node, kind: str) -> str:
+    """The name of an operator in a checkpoint. Since 4.1 one node stands for both forms of
+    transformWithState in Python."""
+    given = node.get("arguments") or {}
+    is_pandas = "pandas" in str(given.get("userFacingDataType")).lower()
+    return STATEFUL["TransformWithStateInPandas" if is_pandas else kind]
 
 
 def _is_of_a_window(text: str) -> bool:

@@ -56,7 +56,8 @@ class Aggregated:
 
 @dataclass(frozen=True, slots=True)
 class PlanOperator:
-    """A stateful operator, from the top of the plan downwards, as Spark numbers them."""
+    """A stateful operator, from the top of the plan downwards, as Spark numbers them. ``output_mode`` and
+    ``time_mode``: the arguments of transformWithState."""
 
     name: str
     keys: tuple[Typed, ...] = ()
@@ -67,6 +68,8 @@ class PlanOperator:
     carried: tuple[tuple[str, str], ...] = ()
     state_type: str | None = None
     code: str | None = None
+    output_mode: str | None = None
+    time_mode: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from core.sparklogs.evidence import Certainty
 KEY_SCHEMA = "STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE"
 VALUE_SCHEMA = "STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE"
 OUTPUT_MODE = "STREAMING_OUTPUT_MODE.UNSUPPORTED_OPERATION"
+OTHER_ARGUMENT = "STATE_STORE_INVALID_CONFIG_AFTER_RESTART"
 OTHER_TABLE = "DIFFERENT_DELTA_TABLE_READ_BY_STREAMING_SOURCE"
 
 Action = Literal[
@@ -30,6 +31,7 @@ Action = Literal[
     "keep",
     "keep_spark",
     "try_copy",
+    "rehearse",
     "say_more",
 ]
 Rollback = Literal["continues", "as_before", "runs_planned", "mixed_state", "rows_stay", "not_known"]
@@ -99,6 +101,10 @@ def _at_start(
 
 def _refused(condition: str | None, certainty: Certainty = "certain") -> Rule:
     return _at_start(condition, certainty, None, "keep", V42)
+
+
+def _pinned(condition: str) -> Rule:
+    return Rule("fails", "keep", "runs_planned", fails_at="batch", condition=condition)
 
 
 def _open(action: Action = "try_copy") -> Rule:
@@ -176,7 +182,9 @@ RULES: Mapping[str, Rule] = {
     "no_schema": _open(),
     "user_state_types": _schema(VALUE_SCHEMA, "inferred"),
     "user_state_avro": _but("not_known", "inferred"),
-    "user_state_variables": _open(),
+    "user_state_variables": _but("not_known", "inferred"),
+    "user_state_time_mode": _pinned(OTHER_ARGUMENT),
+    "user_state_processor": _open("rehearse"),
     "user_state_code": _but("mixed_state", "inferred"),
     # watermark, mode, joins
     "watermark_delay": _but(),
@@ -186,12 +194,17 @@ RULES: Mapping[str, Rule] = {
     "watermark_needed": _refused(None, "inferred"),
     "mode_rows": _fine(),
     "mode_changed": _but("rows_stay"),
+    "mode_update": _open("say_more"),
+    "mode_update_lost": _silent(),
+    "mode_complete_removed": _silent("inferred"),
+    "mode_of_sessions": _refused(OUTPUT_MODE),
     "mode_append": _but("rows_stay"),
     "mode_append_refused": _refused(OUTPUT_MODE),
     "mode_complete_refused": _refused(OUTPUT_MODE),
     "refused_by_spark": _refused(None),
     "mode_of_files": _refused(None, "inferred"),
-    "mode_of_transform": _open(),
+    "mode_of_transform": _pinned(OTHER_ARGUMENT),
+    "mode_of_user_state": _open(),
     "join_type": _but("mixed_state"),
     "join_type_refused": _schema(VALUE_SCHEMA, "inferred"),
     "join_interval": _but("mixed_state"),

@@ -135,7 +135,7 @@ def watermark(c: ChangeContext, asked: AskedChange) -> Judged:
 
 def output_mode(c: ChangeContext, asked: AskedChange) -> Judged:
     """append, update or complete."""
-    mode, query = asked.value, c.query
+    (mode, _, was), query = asked.value.partition("_after_"), c.query
     if mode and mode == query.output_mode:
         return c.judged(asked, "same_value")
     grouped = c.operators(*AGGREGATIONS)
@@ -143,15 +143,28 @@ def output_mode(c: ChangeContext, asked: AskedChange) -> Judged:
         return c.judged(asked, "mode_complete_refused")
     if query.sink == "file" and mode in ("update", "complete"):
         return c.judged(asked, "mode_of_files")
+    for op in c.operators(TRANSFORM):
+        if op.output_mode is not None:
+            return c.judged(asked, "mode_of_transform", operator=op, was=op.output_mode)
     for op in c.operators(TRANSFORM, *USER_STATE):
-        return c.judged(asked, "mode_of_transform", operator=op)
+        return c.judged(asked, "mode_of_user_state", operator=op)
     if not grouped:
         return c.judged(asked, "mode_rows")
     if mode == "append":
         if query.watermark_delay_ms is None and all(op.has_schema for op in grouped):
             return c.judged(asked, "mode_append_refused", operator=grouped[0])
         return c.judged(asked, "mode_append", operator=grouped[0])
-    return c.judged(asked, "mode_changed", operator=grouped[0])
+    if mode == "update":
+        for op in c.operators("sessionWindowStateStoreSaveExec"):
+            return c.judged(asked, "mode_of_sessions", operator=op)
+    marked = [op for op in grouped if op.watermark_delay_ms is not None or not op.has_schema]
+    if not marked or was == "complete":
+        return c.judged(asked, "mode_changed", operator=grouped[0])
+    if mode == "complete":
+        reached = c.watermark_ms
+        rule = "mode_complete_removed" if reached else "mode_changed"
+        return c.judged(asked, rule, operator=marked[0], watermark=reached)
+    return c.judged(asked, "mode_update_lost" if was else "mode_update", operator=marked[0])
 
 
 def join_type(c: ChangeContext, asked: AskedChange) -> Judged:
@@ -173,11 +186,16 @@ def join_interval(c: ChangeContext, asked: AskedChange) -> Judged:
 
 def state_schema(c: ChangeContext, asked: AskedChange) -> Judged:
     """The state that the user's own code keeps."""
-    for op in c.operators(TRANSFORM, *USER_STATE):
-        if asked.value == "code":
-            return c.judged(asked, "user_state_code", operator=op)
-        if asked.value == "variables" and (op.name or "").startswith(TRANSFORM):
+    for op in c.operators(TRANSFORM):
+        if asked.value == "processor":
+            return c.judged(asked, "user_state_processor", operator=op)
+        if asked.value == "variables":
             return c.judged(asked, "user_state_variables", operator=op)
+        if asked.value == "time_mode":
+            return c.judged(asked, "user_state_time_mode", operator=op)
+    for op in c.operators(TRANSFORM, *USER_STATE):
+        if asked.value in ("code", "processor", "time_mode"):
+            return c.judged(asked, "user_state_code", operator=op)
         rule = "user_state_avro" if c.query.state_encoding == "avro" else "user_state_types"
         return c.judged(asked, rule, operator=op)
     return _none(c, asked, "state_schema")
