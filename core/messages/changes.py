@@ -289,6 +289,25 @@ RULES: dict[str, str] = {
     "rate_limit_pending": "Batch {pending} runs as it was planned; the new limit holds after it.",
     "trigger": "It decides when batches start, not what is in them.",
     "trigger_continuous": "Continuous processing on a checkpoint of micro-batches was not observed.",
+    "trigger_of_continuous": (
+        "Continuous processing wrote this checkpoint, and its offset log lacks what micro-batches resume"
+        " with (a watermark and settings): the start fails with a NullPointerException of the"
+        " WatermarkTracker. The trigger has to be continuous as before."
+    ),
+    "trigger_async": (
+        "Asynchronous progress tracking wrote this checkpoint. With it, Spark refuses availableNow and once"
+        " at the start; without it, the start fails because batch {missing} is not in the offset log (batch"
+        " {missing} doesn't exist). Let the query run with asyncProgressTrackingCheckpointIntervalMs=0"
+        " first, so that consecutive batches are logged."
+    ),
+    "trigger_async_open": (
+        "Asynchronous progress tracking wrote this checkpoint. With it, Spark refuses availableNow and once"
+        " at the start; without it, the query resumes, as the newest two batches are in the offset log."
+    ),
+    "trigger_needed": (
+        "This checkpoint was written by continuous processing or with asynchronous progress tracking, which"
+        " do not go with every trigger: name the one that it becomes."
+    ),
     "query_name": (
         "The name is not in the checkpoint. Where checkpointLocation is not set on the writer, the"
         " directory has the name of the query: then the renamed query starts from scratch."

@@ -8,9 +8,12 @@ every silent change and a fifth of the others; CHECKPOINT_EXPLORER_EVERY_CASE=1 
 from __future__ import annotations
 
 import os
+import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from pyspark.errors import StreamingQueryException
 
 from core.analysis.changes import AskedChange, judge_changes, parse_change
 from core.checkpoint import Checkpoint
@@ -21,6 +24,7 @@ from tests.support.changed_queries import CHANGES, NEW_MODES, OTHERS, SILENT, Ch
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
 
 TRIED = CHANGES if os.environ.get(EVERY_CASE) else (*SILENT, *OTHERS[::5])
 
@@ -63,6 +67,35 @@ def test_windows_that_another_output_mode_never_hands_out_are_said(changed: Chan
     happened = changed.try_change(change)
     assert happened.error is None and set(happened.rows) < set(happened.right), happened
     assert said.verdict == "silently_wrong", said
+
+
+def test_a_checkpoint_of_continuous_processing_takes_no_other_trigger(
+    spark_session: SparkSession, tmp_path: Path
+) -> None:
+    checkpoint = str(tmp_path / "ck")
+
+    def start(**trigger: object) -> StreamingQuery:
+        frame = spark_session.readStream.format("rate").option("rowsPerSecond", 5).load()
+        writer = frame.writeStream.format("noop").option("checkpointLocation", checkpoint)
+        return writer.trigger(**trigger).start()  # type: ignore[arg-type]
+
+    query = start(continuous="300 milliseconds")
+    try:
+        ends = time.monotonic() + 60
+        while len(list((tmp_path / "ck" / "commits").glob("[0-9]*"))) < 2:
+            assert time.monotonic() < ends and query.exception() is None
+            time.sleep(0.1)
+    finally:
+        query.stop()
+    ck = Checkpoint.open(parse_location(checkpoint), DEFAULTS)
+    values = ("processing_time", "available_now", "continuous")
+    said = judge_changes(ck, [AskedChange("trigger", value) for value in values]).changes
+    assert [each.verdict for each in said] == ["fails", "fails", "fine"]
+    before = sorted((tmp_path / "ck" / "offsets").iterdir())
+    for trigger in ({"processingTime": "1 second"}, {"availableNow": True}):
+        with pytest.raises(StreamingQueryException, match="WatermarkTracker"):
+            start(**trigger).awaitTermination(60)
+    assert sorted((tmp_path / "ck" / "offsets").iterdir()) == before  # at the start
 
 
 @pytest.mark.parametrize(

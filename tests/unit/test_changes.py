@@ -36,7 +36,7 @@ from core.recovery.answers import OPTION_IDS
 from core.settings import DEFAULTS
 from core.storage import parse_location
 from scripts.changes_page import changes_page
-from tests.support.build import PROJECT, SAMPLES, copy_sample, sample_names
+from tests.support.build import PROJECT, SAMPLES, copy_sample, kafka_checkpoint, sample_names, unpack_corpus
 
 STATELESS, TOTALS, WINDOWS = (
     "files-stopped-cleanly",
@@ -178,6 +178,46 @@ def test_update_mode_does_not_take_session_windows() -> None:
     context = ChangeContext(ck, replace(query, operators=(session,)), V43)
     found = output_mode(context, parse_change("change.output_mode=update_after_append"))
     assert (found.fails_at, found.condition) == ("start", "STREAMING_OUTPUT_MODE.UNSUPPORTED_OPERATION")
+
+
+@pytest.mark.parametrize(
+    ("value", "verdict", "rule"),
+    [
+        ("continuous", "fine", "same_value"),
+        ("continuous=5 seconds", "fine", "same_value"),
+        ("processing_time", "fails", "trigger_of_continuous"),
+        ("available_now", "fails", "trigger_of_continuous"),
+        ("10 seconds", "fails", "trigger_of_continuous"),
+        ("changed", "unknown", "trigger_needed"),
+    ],
+)
+def test_the_trigger_on_a_checkpoint_of_continuous_processing(
+    value: str, verdict: str, rule: str, tmp_path: Path
+) -> None:
+    ck = opened(unpack_corpus("kafka-continuous", tmp_path))
+    found = judge_changes(ck, [parse_change(f"change.trigger={value}")]).changes[0]
+    assert (found.verdict, found.rule) == (verdict, rule)
+    assert found.fails_at == ("start" if verdict == "fails" else None)
+
+
+@pytest.mark.parametrize(
+    ("ids", "value", "verdict"),
+    [
+        ((0, 6, 11, 16, 21), "available_now", "fails"),
+        ((0, 6, 11, 16, 17), "available_now", "unknown"),
+        ((0, 6, 11, 16, 21), "processing_time", "fine"),
+        ((0, 6, 11, 16, 21), "changed", "unknown"),
+        ((0, 1, 2, 3, 4), "available_now", "fine"),
+    ],
+)
+def test_the_trigger_on_a_checkpoint_of_asynchronous_progress(
+    ids: tuple[int, ...], value: str, verdict: str, tmp_path: Path
+) -> None:
+    kafka_checkpoint(tmp_path, ids)
+    found = judge_changes(opened(tmp_path), [parse_change(f"change.trigger={value}")]).changes[0]
+    assert found.verdict == verdict, found
+    if verdict == "fails":
+        assert found.fails_at == "start" and "batch 20 is not in the offset log" in found.sentence
 
 
 def test_before_4_0_a_schema_error_has_no_condition() -> None:

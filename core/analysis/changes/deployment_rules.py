@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.analysis.changes.asked import OPERATORS
+from core.analysis.changes.asked import CHANGED, OPERATORS
 from core.analysis.changes.context import AGGREGATIONS, ChangeContext
 from core.analysis.changes.model import AskedChange, Judged
 from core.analysis.forecast import Query
@@ -18,8 +18,31 @@ def rate_limit(c: ChangeContext, asked: AskedChange) -> Judged:
 
 
 def trigger(c: ChangeContext, asked: AskedChange) -> Judged:
-    """When batches are started."""
-    return c.judged(asked, "trigger_continuous" if asked.value == "continuous" else "trigger")
+    """When batches are started. The log of continuous processing has no settings, which micro-batches need;
+    that of asynchronous progress lacks batches, which they need without it."""
+    kind = _trigger_kind(asked.value)
+    if c.ck.is_continuous:
+        rules = {"continuous": "same_value", "": "trigger_needed"}
+        return c.judged(asked, rules.get(kind, "trigger_of_continuous"))
+    if kind == "continuous":
+        return c.judged(asked, "trigger_continuous")
+    if c.ck.is_async and kind != "processing_time":
+        missing = c.ck.offset_ids[-1] - 1
+        if not kind:
+            return c.judged(asked, "trigger_needed")
+        is_there = missing < 0 or missing in c.ck.offset_ids
+        return c.judged(asked, "trigger_async_open" if is_there else "trigger_async", missing=missing)
+    return c.judged(asked, "trigger")
+
+
+def _trigger_kind(value: str) -> str:
+    """A plain word for what was said; empty where it was not said."""
+    word = value.lower().replace("_", "")
+    if word in ("", CHANGED):
+        return ""
+    if word.startswith("continuous"):
+        return "continuous"
+    return "available_now" if word.startswith(("availablenow", "once")) else "processing_time"
 
 
 def query_name(c: ChangeContext, asked: AskedChange) -> Judged:
