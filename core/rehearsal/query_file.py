@@ -33,7 +33,23 @@ def check_query_file(path: Path, *, may_write: bool) -> None:
 
 def has_transform(path: Path) -> bool:
     """Whether the file leaves reading and starting to somebody else. Raises QueryFileError."""
-    return any(isinstance(node, ast.FunctionDef) and node.name == TRANSFORM for node in _parsed(path).body)
+    return any(TRANSFORM in _made_by(node) for node in _parsed(path).body)
+
+
+def _made_by(node: ast.stmt) -> Iterator[str]:
+    """The names that a statement of a module defines, imports or assigns."""
+    if isinstance(node, ast.FunctionDef):
+        yield node.name
+    elif isinstance(node, ast.Import | ast.ImportFrom):
+        yield from (each.asname or each.name for each in node.names)
+    elif isinstance(node, ast.Assign | ast.AnnAssign):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        yield from (each.id for target in targets for each in ast.walk(target) if isinstance(each, ast.Name))
+    elif isinstance(node, ast.If | ast.Try):
+        parts = [*node.body, *node.orelse, *(node.finalbody if isinstance(node, ast.Try) else ())]
+        handled = node.handlers if isinstance(node, ast.Try) else ()
+        for each in [*parts, *(inner for handler in handled for inner in handler.body)]:
+            yield from _made_by(each)
 
 
 def _parsed(path: Path) -> ast.Module:
