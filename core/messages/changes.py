@@ -10,6 +10,7 @@ SENTENCES: dict[str, str] = {
         "change.{what} takes {known:listed}, changed, or the columns with their types"
         " (user:string,day:date), not {value}."
     ),
+    "operators_usage": "change.operators takes {known:listed}, names with commas between, not {value}.",
     "value_usage": "change.{what} takes {known:listed} or changed, not {value}.",
     "sink_usage": "sink takes {known:listed}, not {value}.",
     "set_help": (
@@ -210,6 +211,12 @@ VALUES: dict[str, str] = {
     "update_after_append": "update, until now append",
     "update_after_complete": "update, until now complete",
     "complete": "complete",
+    "inner": "inner",
+    "left_outer": "left outer",
+    "right_outer": "right outer",
+    "full_outer": "full outer",
+    "left_semi": "left semi",
+    "left_semi_same_columns": "left semi, with the same columns in the state",
     "hdfs": "HDFS-backed",
     "rocksdb": "RocksDB",
     "changelog": "changelogs on or off",
@@ -462,6 +469,14 @@ RULES: dict[str, str] = {
         "Spark accepts it in update mode. The reached watermark stays in the checkpoint, and state is no"
         " longer removed. Append mode refuses an aggregation without a watermark at the start."
     ),
+    "watermark_removed_join": (
+        "Spark accepts it for an inner join, and refuses it for an outer one at the start. The reached"
+        " watermark stays in the checkpoint, and state is no longer removed."
+    ),
+    "watermark_removed_other": (
+        "Spark accepts it. The reached watermark stays in the checkpoint, and state is no longer removed."
+        " Your own code cannot have timeouts or timers in event time without one."
+    ),
     "watermark_needed": "dropDuplicatesWithinWatermark needs a watermark: the start is refused.",
     "mode_rows": "Without an aggregation append and update hand out the same rows.",
     "mode_changed": (
@@ -507,6 +522,15 @@ RULES: dict[str, str] = {
     "join_type": (
         "Spark accepts it and matches are right; rows that were removed from the state before batch"
         " {batch} without a match are never handed out as unmatched."
+    ),
+    "join_type_semi": (
+        "A left semi join carries of the right side only the columns that its condition compares. The state"
+        " has {right}: where one of these is not compared, batch {batch} fails with {condition}. Where all"
+        " are compared (left_semi_same_columns), Spark accepts it."
+    ),
+    "join_type_needed": (
+        "It depends on the type. Spark accepts inner and outer joins; a left semi join fails in batch"
+        " {batch} ({condition}) where its condition does not compare every column of {right}."
     ),
     "join_type_refused": (
         "The state says that {fixed} cannot be null, which an inner join makes of the columns it compares;"
@@ -617,6 +641,10 @@ ROLLBACKS: dict[str, str] = {
     "mixed_state": (
         "runs, with what the new query has put into the state: going back does not separate the two."
         " Restore the backup of before the change."
+    ),
+    "state_missing": (
+        "fails in its next batch as soon as the new query has committed one: the state has no version of"
+        " that batch. Restore the backup of before the change."
     ),
     "rows_stay": "resumes; rows that the new query has written stay where they are.",
     "not_known": "not observed; have a backup of before the change.",

@@ -20,7 +20,15 @@ from core.checkpoint import Checkpoint
 from core.settings import DEFAULTS
 from core.storage import parse_location
 from tests.spark.cases import EVERY_CASE
-from tests.support.changed_queries import CHANGES, NEW_MODES, OTHERS, SILENT, Change, Changes
+from tests.support.changed_queries import (
+    CHANGES,
+    NEW_MODES,
+    OTHERS,
+    SILENT,
+    Change,
+    Changes,
+    semi_join,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -67,6 +75,14 @@ def test_windows_that_another_output_mode_never_hands_out_are_said(changed: Chan
     happened = changed.try_change(change)
     assert happened.error is None and set(happened.rows) < set(happened.right), happened
     assert said.verdict == "silently_wrong", said
+
+
+def test_a_left_semi_join_fails_where_the_right_side_carries_more(changed: Changes) -> None:
+    ck = Checkpoint.open(parse_location(str(changed.checkpoint("join"))), DEFAULTS)
+    said = judge_changes(ck, [AskedChange("join_type", "left_semi")]).changes[0]
+    happened = changed.try_change(Change("join: left semi", "join", {}, semi_join))
+    assert said.rule == "join_type_semi" and "STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE" in said.sentence
+    assert "STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE" in happened.conditions and happened.phase == "batch"
 
 
 def test_a_checkpoint_of_continuous_processing_takes_no_other_trigger(

@@ -239,6 +239,14 @@ def joined(
     return build
 
 
+def semi_join(read: Reader) -> DataFrame:
+    """Rows of the left with a match; of the right nothing else is needed."""
+    left = read.files("in").withWatermark("t", "10 hours").alias("l")
+    right = read.files("in2").withWatermark("t", "10 hours").alias("r")
+    near = "l.id = r.id and r.t between l.t - interval 30 minutes and l.t + interval 30 minutes"
+    return left.join(right, _functions().expr(near), "left_semi").select("l.id")
+
+
 def plain(*columns: str, where: str = "true", schema: str = SCHEMA, at: str | None = None) -> Build:
     """Rows as they come."""
     return lambda read: read.files("in", schema, at).where(where).selectExpr(*columns)

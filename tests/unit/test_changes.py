@@ -21,6 +21,8 @@ from core.analysis.changes import (
 from core.analysis.changes.asked import CHANGED, CHOICES, every_value
 from core.analysis.changes.context import ChangeContext
 from core.analysis.changes.model import Column, Recipe
+from core.analysis.changes.plan_differences import _join
+from core.analysis.changes.query_plan import PlanOperator
 from core.analysis.changes.rules import RULES
 from core.analysis.changes.source_rules import _contains
 from core.analysis.changes.state_rules import join_type, output_mode, window
@@ -220,6 +222,56 @@ def test_the_trigger_on_a_checkpoint_of_asynchronous_progress(
         assert found.fails_at == "start" and "batch 20 is not in the offset log" in found.sentence
 
 
+@pytest.mark.parametrize(
+    ("value", "verdict", "rule"),
+    [
+        ("left_semi", "unknown", "join_type_semi"),
+        ("LeftSemi", "unknown", "join_type_semi"),
+        ("left_semi_same_columns", "fine_but", "join_type"),
+        ("full", "fine_but", "join_type"),
+        ("inner", "fine_but", "join_type"),
+        ("changed", "unknown", "join_type_needed"),
+    ],
+)
+def test_a_left_semi_join_may_carry_less(value: str, verdict: str, rule: str) -> None:
+    found = one(JOIN, f"join_type={value}")
+    assert (found.verdict, found.rule) == (verdict, rule)
+    assert rule != "join_type_semi" or "right.paid_at" in found.sentence
+
+
+@pytest.mark.parametrize(
+    ("carried", "join_type", "said"),
+    [
+        ((("left.id", "long"), ("right.id", "long")), "LeftSemi", ["left_semi_same_columns"]),
+        ((("left.id", "long"),), "LeftSemi", ["before_state"]),
+        ((("left.id", "long"), ("right.id", "long")), "LeftOuter", ["left_outer"]),
+        ((), "LeftAnti", ["before_state", "changed"]),
+    ],
+)
+def test_two_joins_are_compared_by_what_they_carry(
+    carried: tuple[tuple[str, str], ...], join_type: str, said: list[str]
+) -> None:
+    """A semi join that carries other columns fails; beside that its type is not called fine."""
+    old = PlanOperator(
+        "symmetricHashJoin", join_type="Inner", carried=(("left.id", "long"), ("right.id", "long"))
+    )
+    new = replace(old, join_type=join_type, carried=carried)
+    assert [each.asked.value for each in _join(old, new)] == said
+
+
+@pytest.mark.parametrize(
+    ("name", "rule"),
+    [
+        (WINDOWS, "watermark_removed"),
+        ("missing-delta-file", "watermark_removed_other"),
+        (JOIN, "watermark_removed_join"),
+    ],
+)
+def test_a_removed_watermark_is_explained_by_the_operator(name: str, rule: str) -> None:
+    found = one(name, "watermark=removed")
+    assert found.rule == rule and ("aggregation" in found.sentence) == (name == WINDOWS)
+
+
 def test_before_4_0_a_schema_error_has_no_condition() -> None:
     assert one(TOTALS, "keys=other_types", spark="3.5").condition is None
 
@@ -273,6 +325,8 @@ def test_a_removed_operator_is_silently_dropped_before_4_0_and_the_option_keeps_
     old, new = one(TOTALS, "operators=none", spark="3.5"), one(TOTALS, "operators=none")
     assert (old.verdict, new.verdict) == ("silently_wrong", "fails")
     assert old.recipe == new.recipe == "drop_state"
+    assert old.sentence.count("silently leaves the old state unused") == 1
+    assert old.rollback.key == "changes.ROLLBACKS.state_missing"  # seen with 3.5.9, both stores
 
 
 @pytest.mark.parametrize(
@@ -434,7 +488,16 @@ def test_rules_have_sentences_and_options_exist() -> None:
 
 
 @pytest.mark.parametrize(
-    "setting", ["change.colour=blue", "keys=a:long", "change.keys", "change.filter=upwards"]
+    "setting",
+    [
+        "change.colour=blue",
+        "keys=a:long",
+        "change.keys",
+        "change.filter=upwards",
+        "change.operators=dedup",
+        "change.operators=unchanged,dedupe",
+        "change.join_type=left_anti",
+    ],
 )
 def test_a_change_that_is_not_understood_is_wrong_usage(
     setting: str, capsys: pytest.CaptureFixture[str]

@@ -35,7 +35,14 @@ CHOICES: Mapping[What, tuple[str, ...]] = {
     "window": ("length", "slide"),
     "watermark": ("delay", "column", "added", "removed"),
     "output_mode": ("append", "update", "update_after_append", "update_after_complete", "complete"),
-    "join_type": (),
+    "join_type": (
+        "inner",
+        "left_outer",
+        "right_outer",
+        "full_outer",
+        "left_semi",
+        "left_semi_same_columns",
+    ),
     "join_interval": (),
     "partitions": (),
     "provider": ("hdfs", "rocksdb", "changelog", "checkpoint_format", "aggregation_format"),
@@ -61,7 +68,6 @@ OF_FREE_TEXT: frozenset[What] = frozenset(
         "dedup_columns",
         "watermark",
         "partitions",
-        "join_type",
         "spark",
         "query_name",
         "trigger",
@@ -85,6 +91,7 @@ OPERATORS = (
     "sessionWindowStateStoreSaveExec",
     "flatMapGroupsWithState",
     "applyInPandasWithState",
+    "flatMapGroupsInPandasWithState",
     "transformWithStateExec",
     "transformWithStateInPandasExec",
     "transformWithStateInPySparkExec",
@@ -92,6 +99,13 @@ OPERATORS = (
 )
 """Spark's names of stateful operators."""
 
+_JOIN_TYPES = {
+    **dict.fromkeys(("inner", "cross"), "inner"),
+    **dict.fromkeys(("left", "leftouter"), "left_outer"),
+    **dict.fromkeys(("right", "rightouter"), "right_outer"),
+    **dict.fromkeys(("outer", "full", "fullouter"), "full_outer"),
+    **dict.fromkeys(("semi", "leftsemi"), "left_semi"),
+}
 _TRANSFORM = "transformWithState"
 _TOP_LEVEL = re.compile(r",(?![^<]*>)")
 _SQL_NAMES = {"bigint": "long", "int": "integer", "smallint": "short", "tinyint": "byte", "real": "float"}
@@ -109,17 +123,34 @@ def parse_change(setting: str) -> AskedChange:
 
 def checked(asked: AskedChange) -> AskedChange:
     """The same change when its value can be understood. Raises UsageError."""
-    value = asked.value
+    value = join_type_word(asked.value) if asked.what == "join_type" else asked.value
+    asked = AskedChange(asked.what, value)
     words = CHOICES[asked.what]
     if value in ("", CHANGED) or value in words:
         return asked
     if asked.what in OF_COLUMNS and columns(value) is None:
         raise UsageError(say("changes.columns_usage", what=asked.what, value=value[:100], known=words))
+    if asked.what == "operators":
+        return _operators(asked)
     if asked.what in OF_FREE_TEXT:
         return asked
     if not words:
         return AskedChange(asked.what, CHANGED)
     raise UsageError(say("changes.value_usage", what=asked.what, value=value[:100], known=words))
+
+
+def _operators(asked: AskedChange) -> AskedChange:
+    """Names that a checkpoint can have, or "none": a typing error is no other operator."""
+    names = {name.strip().lower() for name in asked.value.split(",") if name.strip()}
+    if asked.value != "none" and not names <= {name.lower() for name in OPERATORS}:
+        known = ["none", *CHOICES["operators"], *OPERATORS]
+        raise UsageError(say("changes.operators_usage", value=asked.value[:100], known=known))
+    return asked
+
+
+def join_type_word(value: str) -> str:
+    """Spark's names of a join (``leftouter``, ``LeftSemi``, ``full``) as one of the plain words."""
+    return _JOIN_TYPES.get(value.lower().replace("_", ""), value)
 
 
 def every_value(query: WrittenQuery, what: What) -> tuple[str, ...]:
@@ -137,6 +168,8 @@ def every_value(query: WrittenQuery, what: What) -> tuple[str, ...]:
         return tuple(word for word in words if (word == "added") != is_there)
     if what == "state_schema" and not any(str(op.name).startswith(_TRANSFORM) for op in query.operators):
         return tuple(word for word in words if word not in ("time_mode", "processor"))
+    if what == "join_type":
+        return tuple(word for word in words if word != "left_semi_same_columns")
     if what == "output_mode":
         is_open = any(
             op.name == "stateStoreSave" and op.watermark_delay_ms is not None for op in query.operators

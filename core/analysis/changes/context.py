@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from core.analysis.changes.model import AskedChange, Judged, Recipe, WrittenOperator, WrittenQuery
-from core.analysis.changes.rules import RULES, Action
+from core.analysis.changes.rules import RULES, Action, Rollback
 from core.analysis.forecast import Forecast, Query, forecast
 from core.analysis.forecast.model import least_sure
 from core.analysis.forecast.versions import Version
@@ -107,9 +107,10 @@ class ChangeContext:
         *,
         recipe: Recipe | None,
         action: Action,
+        way_back: Rollback | None = None,
     ) -> Judged:
-        """What the forecast says about the changed query, as the answer to the change; ``recipe`` and
-        ``action`` for when it is no good.
+        """What the forecast says about the changed query, as the answer to the change; ``recipe``, ``action``
+        and ``way_back`` for when it is no good.
 
         A failure or a risk that the query as it is has too is no effect of the change: then the forecast
         cannot tell the two apart.
@@ -132,10 +133,17 @@ class ChangeContext:
             )
         new = [risk for risk in answer.risks if risk.weight == "data_risk" and risk not in today.risks]
         if new:
-            text = " ".join(dict.fromkeys([said, *(str(risk.sentence) for risk in new)]))
+            others = [str(risk.sentence) for risk in new if str(risk.sentence) not in said]
+            text = " ".join(dict.fromkeys([said, *others]))
             made = self.judged(asked, "forecast_risk", *new[0].evidence, sentence=text)
             said_action = say_of("changes", "ACTIONS", action)
-            return replace(made, certainty=new[0].certainty, recipe=recipe, action=said_action)
+            return replace(
+                made,
+                certainty=new[0].certainty,
+                recipe=recipe,
+                action=said_action,
+                rollback=say_of("changes", "ROLLBACKS", way_back or RULES[made.rule].rollback),
+            )
         if remark is not None:
             made = self.judged(asked, "forecast_remark", sentence=said, remark=str(remark))
             return self._as_sure(made, answer)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from core.analysis.changes.asked import CHANGED, OPERATORS
 from core.analysis.changes.context import AGGREGATIONS, ChangeContext
 from core.analysis.changes.model import AskedChange, Judged
+from core.analysis.changes.rules import Rollback
 from core.analysis.forecast import Query
 from core.analysis.forecast.versions import V40, V42, V43, parse_version
 from core.checkpoint.state_names import plain_number
@@ -60,8 +61,9 @@ def operators(c: ChangeContext, asked: AskedChange) -> Judged:
         return c.judged(asked, "nothing_ran")
     answer = c.forecast(Query(operators=wanted, new_data="yes"))
     if wanted:
-        return c.from_forecast(asked, answer, recipe="full_refresh", action="new_checkpoint")
-    return c.from_forecast(asked, answer, recipe="drop_state", action="drop_state")
+        back: Rollback = "state_missing" if len(wanted) < len(now) else "mixed_state"
+        return c.from_forecast(asked, answer, recipe="full_refresh", action="new_checkpoint", way_back=back)
+    return c.from_forecast(asked, answer, recipe="drop_state", action="drop_state", way_back="state_missing")
 
 
 def _wanted(value: str, now: tuple[str, ...]) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from core.analysis.changes.asked import types_of
+from core.analysis.changes.asked import CHANGED, CHOICES, join_type_word, types_of
 from core.analysis.changes.model import AskedChange, What, WrittenQuery
 from core.analysis.changes.plan_nodes import Node
 from core.analysis.changes.plan_reader import read_plan, read_sources
@@ -247,14 +247,24 @@ def _join(before: PlanOperator, after: PlanOperator) -> Iterator[Difference]:
         return
     if was != becomes:
         yield _made("keys", "same_types", was, becomes)
-    if [kind for _, kind in before.carried] != [kind for _, kind in after.carried]:
+    if _types(before) != _types(after):
         yield _made("projection", "before_state", _names(before), _names(after))
     elif before.carried != after.carried:
         yield _made("projection", "same_types", _names(before), _names(after))
     if before.join_type != after.join_type:
-        yield _made("join_type", str(after.join_type), before.join_type, after.join_type)
+        value = join_type_word(str(after.join_type))
+        is_carried = bool(before.carried and after.carried)
+        if value == "left_semi" and is_carried:  # where it carries other columns, these were named above
+            value = "left_semi_same_columns" if _types(before) == _types(after) else ""
+        if value:
+            word = value if value in CHOICES["join_type"] else CHANGED
+            yield _made("join_type", word, before.join_type, after.join_type)
     if before.condition != after.condition:
         yield _made("join_interval", "changed", before.condition, after.condition)
+
+
+def _types(operator: PlanOperator) -> list[str]:
+    return [kind for _, kind in operator.carried]
 
 
 def _names(operator: PlanOperator) -> list[str]:

@@ -34,7 +34,9 @@ Action = Literal[
     "rehearse",
     "say_more",
 ]
-Rollback = Literal["continues", "as_before", "runs_planned", "mixed_state", "rows_stay", "not_known"]
+Rollback = Literal[
+    "continues", "as_before", "runs_planned", "mixed_state", "state_missing", "rows_stay", "not_known"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +197,8 @@ RULES: Mapping[str, Rule] = {
     "watermark_column": _but(),
     "watermark_added": _but(),
     "watermark_removed": _but(),
+    "watermark_removed_join": _but(),
+    "watermark_removed_other": _but(),
     "watermark_needed": _refused(None, "inferred"),
     "mode_rows": _fine(),
     "mode_changed": _but("rows_stay"),
@@ -210,6 +214,8 @@ RULES: Mapping[str, Rule] = {
     "mode_of_transform": _pinned(OTHER_ARGUMENT),
     "mode_of_user_state": _open(),
     "join_type": _but("mixed_state"),
+    "join_type_semi": _open("say_more"),
+    "join_type_needed": _open("say_more"),
     "join_type_refused": _schema(VALUE_SCHEMA, "inferred"),
     "join_interval": _but("mixed_state"),
     # settings

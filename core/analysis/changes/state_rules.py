@@ -7,7 +7,7 @@ columns, expressions, lengths of windows and the kind of an aggregate are compar
 
 from __future__ import annotations
 
-from core.analysis.changes.asked import columns, types_of
+from core.analysis.changes.asked import CHANGED, columns, types_of
 from core.analysis.changes.context import (
     AGGREGATIONS,
     DEDUPLICATIONS,
@@ -17,8 +17,9 @@ from core.analysis.changes.context import (
     ChangeContext,
 )
 from core.analysis.changes.model import AskedChange, Column, Judged, WrittenOperator
+from core.analysis.changes.rules import VALUE_SCHEMA
 from core.checkpoint.state_names import plain_number
-from core.messages import say_of
+from core.messages import say, say_of
 
 _WINDOW = "struct<start:timestamp"
 GROUPED = (*AGGREGATIONS, *DEDUPLICATIONS, JOIN, *USER_STATE, TRANSFORM)
@@ -124,6 +125,10 @@ def watermark(c: ChangeContext, asked: AskedChange) -> Judged:
     if asked.value == "removed":
         for op in c.operators("dedupeWithinWatermark"):
             return c.judged(asked, "watermark_needed", operator=op)
+        is_grouped = bool(c.operators(*AGGREGATIONS)) or any(op.name is None for op in c.query.operators)
+        if not is_grouped:
+            rule = "watermark_removed_join" if c.operators(JOIN) else "watermark_removed_other"
+            return c.judged(asked, rule, delay=delay)
         return c.judged(asked, "watermark_removed", delay=delay)
     if asked.value in ("added", "column"):
         rule = "watermark_added" if asked.value == "added" else "watermark_column"
@@ -168,10 +173,16 @@ def output_mode(c: ChangeContext, asked: AskedChange) -> Judged:
 
 
 def join_type(c: ChangeContext, asked: AskedChange) -> Judged:
-    """inner, left, right or full."""
+    """inner, left, right, full or left semi. What a semi join carries of the right side is less: Spark leaves
+    out what its condition does not compare (seen with 4.3, all versions of the state of a join)."""
     for op in c.operators(JOIN):
+        if asked.value in ("", CHANGED, "left_semi"):
+            right = ", ".join(each.name for each in op.values if each.name.startswith("right."))
+            rule = "join_type_semi" if asked.value == "left_semi" else "join_type_needed"
+            right = right or str(say("changes.columns_not_known"))
+            return c.judged(asked, rule, operator=op, right=right, condition=VALUE_SCHEMA)
         fixed = ", ".join(each.name for each in op.values if not each.nullable)
-        if fixed and asked.value != "inner":
+        if fixed and asked.value not in ("inner", "left_semi_same_columns"):
             return c.judged(asked, "join_type_refused", operator=op, fixed=fixed)
         return c.judged(asked, "join_type", operator=op)
     return _none(c, asked, "join_type")
