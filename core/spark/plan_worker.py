@@ -19,6 +19,7 @@ import importlib.util
 import json
 import re
 import sys
+from logging import Logger
 from pathlib import Path
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any
@@ -439,15 +440,24 @@ def _shape(value: Any, depth: int, seen: set[int]) -> Any:
     if isinstance(value, ModuleType):
         return value.__name__
     if isinstance(value, type):
-        if value.__module__.split(".")[0] in ("pyspark", "pandas", "numpy", "builtins"):
+        if value.__module__.split(".")[0] in ("pyspark", "pandas", "numpy", "builtins", "abc", "typing"):
             return f"{value.__module__}.{value.__qualname__}"
         own = {
-            k: v for k, v in vars(value).items() if isinstance(v, FunctionType | staticmethod | classmethod)
+            k: v
+            for k, v in vars(value).items()
+            if isinstance(v, FunctionType | staticmethod | classmethod) or not k.startswith(("__", "_abc"))
         }
         return (
             value.__name__,
             [(k, _shape(getattr(v, "__func__", v), deeper, seen)) for k, v in own.items()],
+            [_shape(each, deeper, seen) for each in value.__bases__],
         )
+    if isinstance(value, property):
+        return [_shape(each, deeper, seen) for each in (value.fget, value.fset)]
+    if isinstance(value, Logger):  # it knows all others, also those of the other file
+        return value.name
+    if type(value).__module__ == "pyspark.sql.types" and callable(getattr(value, "json", None)):
+        return value.json()
     if isinstance(value, list | tuple):
         return [_shape(each, deeper, seen) for each in value]
     if isinstance(value, dict):
