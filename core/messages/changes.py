@@ -502,8 +502,8 @@ RULES: dict[str, str] = {
     ),
     "mode_of_sessions": ("Update mode does not take session windows: the start is refused ({condition})."),
     "mode_append": (
-        "Spark accepts it with a watermark. Windows that update mode has already handed out are handed"
-        " out once more when they close."
+        "Spark accepts it with a watermark. Windows that update or complete mode has already handed out are"
+        " handed out once more when they close."
     ),
     "mode_append_refused": (
         "Append mode refuses an aggregation without a watermark on its keys at the start ({condition});"
