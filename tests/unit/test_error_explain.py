@@ -322,6 +322,10 @@ def test_a_checkpoint_of_continuous_processing_is_told_from_an_edited_file(tmp_p
     micro = kafka_checkpoint(tmp_path / "ck", range(5))
     edited = explained(micro, text_of("continuous_as_micro_batches", micro))
     assert (edited.shown, edited.recipe) == ("no", "repair_files")
+    head, _, *sources = (micro / "offsets/4").read_text(encoding="utf-8").splitlines()
+    write(micro, {"offsets/4": "\n".join([head, "", *sources])})
+    edited = explained(micro, text_of("continuous_as_micro_batches", micro))
+    assert (edited.shown, edited.recipe, edited.finding) == ("yes", "repair_files", "LOG_FILE_UNREADABLE")
 
 
 def test_a_position_that_continuous_processing_did_not_read_is_found(tmp_path: Path) -> None:
