@@ -68,6 +68,8 @@ def main() -> None:
         return
     asked = questions(context)
     recovery_answers.ask(asked)
+    if not ck.sources:
+        recovery_answers.ask_source(context)
     impact_card.in_one_line(opened, ck)
     found = options(context)
     cards.text(say("screen_recovery.options"), "section")

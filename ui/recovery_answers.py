@@ -140,7 +140,7 @@ def fields(context: RecoveryContext, option: OptionId) -> list[Field]:
             _field("backfill_sequence", "updated_at"),
         ]
     for source in context.sources:
-        if context.is_lost:
+        if not context.ck.sources:  # format and place are asked for with the questions
             if source.kind.asks == "directory":
                 wanted.append(
                     Field(f"source.{source.key}.schema", "Schema of the source", "id int, name string")

@@ -222,10 +222,9 @@ SENTENCES: dict[str, str] = {
         " the latest position skips what came in between. Set its start options first."
     ),
     "name_sources": (
-        "No offset says what the query reads. Name its sources: source.0.format and source.0.path, or for"
-        " Kafka source.0.servers and source.0.topics; a further source is source.1."
+        "No offset file says what the query reads. Name its sources: source.0.format and source.0.path, or"
+        " for Kafka source.0.servers and source.0.topics; a further source is source.1."
     ),
-    "no_offsets": "No offset file can be read, so it is not known what the query reads.",
     "source_incomplete": (
         "The source no longer has everything, so a full refresh would lose the rows that are gone there."
         " Use the full refresh with backup and backfill."

@@ -158,8 +158,7 @@ def _why_no_refresh(context: RecoveryContext, option: OptionId) -> str | None:
     if not context.sources and context.is_lost and context.platform == "lakeflow":
         return None if option == "full_refresh" else say("recovery_options.name_sources")
     if not context.sources:
-        nothing = context.last_committed is None
-        return say("recovery_options.name_sources" if nothing else "recovery_options.no_offsets")
+        return say("recovery_options.name_sources")
     output = context.answers.get("sink_path")
     is_renamed = not context.is_pipeline and context.sink != "kafka" and not context.earlier_batches
     if output is not None and is_renamed and _lies_in(context, output):

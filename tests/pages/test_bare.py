@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from core.analysis.forecast import forecast
 from core.checkpoint import Checkpoint
 from tests.pages.conftest import PAGES, OpenPage, assert_no_error, words_of
-from tests.support.build import write
+from tests.support.build import copy_sample, write
 from tests.support.forecasting import METADATA, files_entry
 
 LEFT: dict[str, dict[str, str | bytes]] = {
@@ -57,6 +58,23 @@ def test_recovery_of_a_checkpoint_that_was_deleted(open_page: OpenPage, tmp_path
     at.text_input(key="t_source.0.path").input("/data/in").run()
     assert_no_error(at)
     assert f'"checkpointLocation": "{tmp_path / "gone"}"' in words_of(at)
+
+
+@pytest.mark.parametrize("left", ["commits", "nothing"])
+def test_recovery_asks_for_the_source_where_no_offset_file_names_one(
+    open_page: OpenPage, tmp_path: Path, left: str
+) -> None:
+    """Somebody removed offsets/, or everything: every option was impossible, and nothing was asked."""
+    root = copy_sample("files-died-mid-batch", tmp_path)
+    for directory in ("offsets", "sources") if left == "commits" else ("offsets", "sources", "commits"):
+        shutil.rmtree(root / directory)
+    at = open_page("recovery", root, a_sink="file", a_source_complete="yes")
+    assert_no_error(at)
+    assert "No offset file says what the query reads" in words_of(at)
+    at.selectbox(key="t_source.0.format").select("json").run()
+    at.text_input(key="t_source.0.path").input("/data/in").run()
+    assert_no_error(at)
+    assert "Full table refresh" in words_of(at) and "recover_full_refresh.py" in words_of(at)
 
 
 def test_recovery_without_any_checkpoint(open_page: OpenPage) -> None:
