@@ -14,7 +14,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Literal
-from urllib.parse import urlsplit
 
 from core.checkpoint import Checkpoint
 from core.checkpoint.model import OffsetEntry
@@ -23,6 +22,7 @@ from core.connectors.delta.log import DeltaLog
 from core.connectors.file_sink_log import FileSinkLog
 from core.connectors.input_files import is_outside
 from core.storage import Location
+from core.storage.location import has_one_clock
 
 Writer = Literal["query", "application", "log"]
 """query: a streaming query by its ID; application: a foreachBatch sink by its transaction ID; log: the log of
@@ -223,24 +223,19 @@ def planned_after_written(
     store of the checkpoint: then by the times of two files there, as far as that of the offset file is the
     one of its batch (a copy has others)."""
     slack_ms = ck.settings.clock_slack_ms
-    has_one_clock = sink is not None and _store(sink) == _store(ck.location)
+    is_one_clock = sink is not None and has_one_clock(sink, ck.location)
     found = []
     for batch_id in sorted(ck.loaded_ids):
         entry, time_ms = ck.offset(batch_id), written_ms.get(batch_id)
         if not isinstance(entry, OffsetEntry) or not entry.timestamp_ms or time_ms is None:
             continue
         planned_ms, apart_ms = entry.timestamp_ms, slack_ms
-        file_ms = ck.offset_files[batch_id].modified_ms if has_one_clock else None
+        file_ms = ck.offset_files[batch_id].modified_ms if is_one_clock else None
         if file_ms is not None and abs(file_ms - planned_ms) <= slack_ms:
             planned_ms, apart_ms = file_ms, min(slack_ms, _STORE_SLACK_MS)
         if time_ms + apart_ms < planned_ms:
             found.append(batch_id)
     return tuple(found)
-
-
-def _store(place: Location) -> tuple[str, str]:
-    """What has one clock: the local disk, or a bucket."""
-    return place.protocol, "" if place.is_local else urlsplit(place.url).netloc
 
 
 def _skipped(

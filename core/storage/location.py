@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import fsspec
 from fsspec.registry import known_implementations
@@ -217,6 +218,19 @@ def _is_mounted(mount: str) -> bool:
 
 def _databricks(text: str, form: str) -> UnsupportedLocation:
     return UnsupportedLocation(say("storage.location_databricks", text=text, form=form), text)
+
+
+def has_one_clock(one: Location, other: Location) -> bool:
+    """Whether the files of two locations get their times from one clock: one disk of this machine, or one
+    bucket. A mounted directory may have the clock of a server."""
+    if one.protocol != other.protocol:
+        return False
+    if not one.is_local:
+        return urlsplit(one.url).netloc == urlsplit(other.url).netloc
+    try:
+        return os.stat(one.path).st_dev == os.stat(other.path).st_dev  # noqa: PTH116
+    except OSError:
+        return False
 
 
 def is_below(url: str, other: str) -> bool:

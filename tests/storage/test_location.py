@@ -13,6 +13,7 @@ from core.errors import StorageError, UnsupportedLocation
 from core.settings import has_password
 from core.storage import Location, parse_location
 from core.storage import location as location_module
+from core.storage.location import has_one_clock
 
 PROJECT = Path(__file__).parents[2]
 
@@ -216,3 +217,20 @@ def test_hdfs_without_the_client_of_hadoop_says_what_this_machine_lacks() -> Non
     assert found.returncode == 10
     said = found.stdout + found.stderr
     assert "needs Java and the client of Hadoop" in said and "webhdfs://" in said and "dlopen" not in said
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_one"),
+    [
+        ("s3://bucket/ck", "s3a://bucket/out", True),
+        ("s3://bucket/ck", "s3://basket/out", False),
+        ("s3://bucket/ck", "memory://bucket/out", False),
+        ("{here}", "{here}/out", True),
+        ("{here}", "{here}/gone", False),  # nobody knows where it was
+        ("{here}", "/proc", False),
+    ],
+)
+def test_one_disk_and_one_bucket_have_one_clock(one: str, other: str, is_one: bool, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    places = [parse_location(text.format(here=tmp_path)) for text in (one, other)]
+    assert has_one_clock(*places) == is_one
