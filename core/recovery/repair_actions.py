@@ -13,7 +13,8 @@ from core.checkpoint.rewind import rewind
 from core.connectors import ConnectorAnswers
 from core.connectors.kafka.read_again import why_not_read_again
 from core.messages import say, say_of
-from core.recovery.file_repairs import RULES, FileRepairs, file_repairs
+from core.recovery.file_repair_plan import FileRepairs
+from core.recovery.file_repairs import RULES, file_repairs
 
 MOST_NAMED = 5
 """So many files are named in an action; the plan of the option has them all."""

@@ -15,7 +15,8 @@ from core.checkpoint import Checkpoint
 from core.connectors import ConnectorAnswers
 from core.judgement import Judgement, judge
 from core.recovery import Answers, Option, options, plan
-from core.recovery.file_repairs import MOST_BYTES, FileRepairs, file_repairs
+from core.recovery.file_repair_plan import MOST_BYTES, FileRepairs
+from core.recovery.file_repairs import file_repairs
 from core.storage import Door, FileInfo, Gone
 from tests.support import damage
 from tests.support.build import SAMPLES

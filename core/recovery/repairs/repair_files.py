@@ -8,7 +8,8 @@ from dataclasses import replace
 from core.analysis.forecast.model import Risk
 from core.messages import say, say_of
 from core.recovery.context import RecoveryContext
-from core.recovery.file_repairs import FileRepair, FileRepairs, file_repairs
+from core.recovery.file_repair_plan import FileRepair, FileRepairs
+from core.recovery.file_repairs import file_repairs
 from core.recovery.model import Cells, Constant, PlanStep, cell
 from core.recovery.repairs.checkpoint_values import checkpoint_constants
 from core.recovery.repairs.model import Effect, Judged, Repair
