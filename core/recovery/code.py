@@ -56,7 +56,7 @@ BESIDE = (JOB_SETTINGS, RESTORE_VERSIONS)
 MOST_LINES = 80
 """A script without its kit is read at night."""
 LONG_LINE = 100
-OF_STATE = ("KEEPS_STATE", "STATE_PROVIDER", "SHUFFLE_PARTITIONS")
+OF_STATE = ("KEEPS_STATE", "STATE_PROVIDER", "SHUFFLE_PARTITIONS", "WRITTEN_BY")
 PACKAGES = {
     "kafka": "org.apache.spark:spark-sql-kafka-0-10_2.13:<version of your Spark>",
     "delta": "io.delta:delta-spark_2.13:<version for your Spark>",
@@ -358,6 +358,7 @@ def _query_values(context: RecoveryContext, made: Recipe) -> list[Constant]:
         Constant("OUTPUT_MODE", mode or only_mode(context), "", say("recovery_code.need_mode")),
         Constant("KEEPS_STATE", context.needs_state),
         *_state_settings(context),
+        *_written_by(context),
         Constant("OFFSET_LOG_VERSION", context.offset_version),
         Constant(
             "ACCEPT_LOSS",
@@ -382,6 +383,14 @@ def _state_settings(context: RecoveryContext) -> list[Constant]:
         for name, key in names.items()
         if key in pinned
     ]
+
+
+def _written_by(context: RecoveryContext) -> list[Constant]:
+    """The oldest and the newest Spark that may have written the checkpoint, as far as its files tell."""
+    written = context.ck.written_by
+    if written.at_least is None and written.at_most is None:
+        return []
+    return [Constant("WRITTEN_BY", [written.at_least, written.at_most])]
 
 
 def _need_query(context: RecoveryContext) -> str:

@@ -20,6 +20,7 @@ from core.recovery import OPTION_IDS, Answers, CodeBlock, generate, read_recover
 from core.recovery.code import TEMPLATES
 from core.recovery.quoting import environment, python_literal
 from core.recovery.repairs import repair_of
+from tests.support.build import SAMPLES
 from tests.unit.test_recovery_judgement import file_checkpoint, kafka_checkpoint, make
 
 HOSTILE = [
@@ -270,3 +271,10 @@ def test_lakeflow_gets_the_start_position_and_the_right_selection(tmp_path: Path
     }
     assert 'FIELD = "full_refresh_selection"' in refresh["start_update.py"]
     assert "full_refresh_selection" in refresh["start_update.sh"]
+
+
+def test_a_script_knows_which_spark_may_have_written_the_checkpoint() -> None:
+    ck = Checkpoint.open(str(SAMPLES / "files-died-mid-batch" / "checkpoint"))
+    context = read_recovery_context(ck, Answers({"sink": "file"}))
+    text = generate(context, "full_refresh")[0].text
+    assert f'WRITTEN_BY = ["{ck.written_by.at_least}", None]' in text

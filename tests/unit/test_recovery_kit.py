@@ -24,6 +24,7 @@ from core.recovery.kit.query import QueryRun, with_secrets
 from core.recovery.kit.rehearsing import moved
 from core.recovery.kit.reset_state import NewState
 from core.recovery.kit.rewind import RolledBack, State
+from core.recovery.kit.session import is_another_spark
 from core.recovery.kit.skip_batch import BehindBatch
 from core.recovery.kit_text import kit_sha256, kit_text, with_kit
 from core.recovery.repairs import REPAIRS
@@ -532,3 +533,20 @@ def test_an_input_file_that_was_changed_after_it_was_read_is_not_proven(
     entries = [*logged[1:], {"path": "file:///in/3.json", "timestamp": 3000, "batchId": 3}]
     gone, changed = files.gone_and_changed(made.files, entries)
     assert (gone, changed) == (["file:///in/3.json"], ["file:///in/2.json"])
+
+
+@pytest.mark.parametrize(
+    ("version", "at_least", "at_most", "is_another"),
+    [
+        ("4.3.0", "3.5", "3.5", True),
+        ("3.5.9", "3.5", "3.5", False),
+        ("3.5.9", "4.3", None, True),
+        ("4.3.0-SNAPSHOT", "2.4", None, False),
+        ("3.10.1", None, "3.9", True),
+        ("4.3.0", None, None, False),
+    ],
+)
+def test_a_spark_that_cannot_have_written_the_checkpoint_is_another_one(
+    version: str, at_least: str | None, at_most: str | None, is_another: bool
+) -> None:
+    assert is_another_spark(version, at_least, at_most) == is_another

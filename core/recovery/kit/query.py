@@ -15,7 +15,12 @@ from urllib.parse import unquote
 
 from core.recovery.kit.files import log_entries
 from core.recovery.kit.run import Run
-from core.recovery.kit.session import PARTITIONS_CONF, PROVIDER_CONF, check_connectors
+from core.recovery.kit.session import (
+    PARTITIONS_CONF,
+    PROVIDER_CONF,
+    check_connectors,
+    is_another_spark,
+)
 from core.recovery.kit.sink import sink_numbers
 from core.recovery.kit.words import Refused, first_line, show
 
@@ -42,6 +47,7 @@ class QueryRun(Run):
             PROVIDER_CONF: value("STATE_PROVIDER"),
             PARTITIONS_CONF: value("SHUFFLE_PARTITIONS"),
         }
+        self.written_by: list[str | None] = value("WRITTEN_BY") or [None, None]
         self.offset_log_version: int = value("OFFSET_LOG_VERSION") or 1
         self.accept_loss = bool(value("ACCEPT_LOSS"))
         self.is_batch_result = bool(value("RESULT_IS_BATCH_RESULT"))
@@ -118,6 +124,13 @@ class QueryRun(Run):
         for name, pinned in self.state_settings.items():
             if pinned is not None and name not in given:
                 spark.conf.set(name, pinned)
+        if is_another_spark(spark.version, *self.written_by):
+            by = " to ".join(dict.fromkeys(each for each in self.written_by if each is not None))
+            show(
+                f"This is Spark {spark.version}, and the checkpoint was written by Spark {by}"
+                f"{'' if self.written_by[1] else ' or newer'}: run the script with the Spark that runs the "
+                "query, which has to read what it makes."
+            )
         check_connectors(spark, {source["kind"] for source in self.sources} | {self.sink})
         return spark
 

@@ -34,6 +34,13 @@ def classic_session() -> Any:
     return spark
 
 
+def is_another_spark(version: str, at_least: str | None, at_most: str | None) -> bool:
+    """Whether a Spark is older or newer than every feature version that may have written a checkpoint."""
+    here = [int(number) for number in version.split(".")[:2]]
+    low, high = (None if each is None else [int(n) for n in each.split(".")] for each in (at_least, at_most))
+    return (low is not None and here < low) or (high is not None and here > high)
+
+
 def check_connectors(spark: Any, kinds: Iterable[str | None]) -> None:
     """Refuses when this Spark lacks the connector of a source or of the sink."""
     for kind in sorted(kind for kind in kinds if kind in CONNECTORS):
