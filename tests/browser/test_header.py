@@ -10,6 +10,7 @@ import pytest
 from core.cli import main
 from tests.browser.conftest import Visiting
 from tests.browser.test_axe import violations
+from tests.spark.cases import BEFORE_RELEASE
 
 FAILS = "ck=samples/missing-delta-file/checkpoint"
 WORKS = "ck=samples/windowed-aggregation-hot-partition/checkpoint"
@@ -26,7 +27,7 @@ DRAWN_INSIDE = """it => {
 }"""
 
 
-@pytest.mark.parametrize(("width", "most"), [(1280, 60), (390, 80)])
+@pytest.mark.parametrize(("width", "most"), [pytest.param(1280, 60, marks=BEFORE_RELEASE), (390, 80)])
 def test_the_verdict_stays_in_view_on_every_page(visit: Visiting, width: int, most: int) -> None:
     one = visit(width=width)
     for name in ("overview", "timeline", "state", "integrity", "recovery"):

@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import Visit, Visiting, choose, click_mark
+from tests.spark.cases import BEFORE_RELEASE
 from tests.support.build import kafka_checkpoint
 
 DIED = "samples/files-died-mid-batch/checkpoint"
@@ -120,6 +121,7 @@ def three_windows(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return kafka_checkpoint(tmp_path_factory.mktemp("windows"), range(300), commits=range(300))
 
 
+@BEFORE_RELEASE
 def test_back_over_windows(visit: Visiting, three_windows: Path) -> None:
     one = visit()
     page = one.open(f"/timeline?ck={three_windows}")
@@ -217,6 +219,7 @@ def shows_chart(one: Visit, field: Locator, value: str) -> None:
     expect(field).to_have_value(CHARTS[value])
 
 
+@BEFORE_RELEASE
 def test_back_over_filters_and_charts_of_the_list(visit: Visiting) -> None:
     one = visit()
     page = one.open("/")

@@ -10,6 +10,7 @@ import pytest
 
 from tests.browser.conftest import Visiting
 from tests.pages.test_hostile import MARK, hostile_checkpoint
+from tests.spark.cases import BEFORE_RELEASE
 from tests.support.build import kafka_checkpoint
 
 WITH_CHARTS = (
@@ -75,6 +76,7 @@ def test_a_page_about_20_000_batches_sends_less_than_300_kb(
     assert 0 < one.received_bytes < MOST_BYTES
 
 
+@BEFORE_RELEASE
 def test_a_click_in_the_strip_of_all_batches_moves_the_window(visit: Visiting, long_one: Path) -> None:
     from tests.browser.conftest import click_mark
 

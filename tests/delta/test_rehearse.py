@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 
 from core.cli import main
-from tests.spark.cases import EVERY_CASE
+from tests.spark.cases import EVERY_CASE, LONG
 from tests.support.delta import PYTHON, TABLE_TO_TABLE, DeltaEngine, delta_jars
 from tests.support.rehearsed import tree
 from tests.unit.test_documents import errors
 
 
+@LONG
 def test_delta_to_delta_skips_the_batch_that_the_table_has(
     delta: DeltaEngine, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

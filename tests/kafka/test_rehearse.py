@@ -12,7 +12,7 @@ import pytest
 
 from core.cli import main
 from tests.kafka.scene import QUICK, read_topics
-from tests.spark.cases import EVERY_CASE
+from tests.spark.cases import EVERY_CASE, LONG
 from tests.support.copies import copy_of
 from tests.support.rehearsed import tree
 from tests.support.spark import connector_jars
@@ -27,6 +27,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 TOPIC = "rehearsed"
 
 
+@LONG
 def test_a_planned_batch_of_kafka_runs_again_on_the_copy(
     spark: SparkSession,
     kafka: Broker,

@@ -29,7 +29,7 @@ from tests.support.recovery import (
 from tests.support.repairs import RepairPipeline
 from tests.support.script_processes import run_script
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.own_spark]
 
 ROCKSDB = {
     "spark.sql.streaming.stateStore.providerClass": (

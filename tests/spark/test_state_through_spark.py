@@ -41,7 +41,7 @@ from core.spark import (
     state_choices,
 )
 from core.spark import staging as staging_module
-from tests.spark.cases import EVERY_CASE, LONG
+from tests.spark.cases import BEFORE_RELEASE, EVERY_CASE, LONG
 from tests.support.build import SAMPLES
 from tests.support.oracle import CHANGELOG, FORMAT_2, ROCKSDB, join, source, windows, write_file
 from tests.support.spark import older_environment
@@ -495,6 +495,7 @@ query.trigger(availableNow=True).start().awaitTermination()
 """
 
 
+@BEFORE_RELEASE
 @pytest.mark.spark_3_5
 def test_a_session_window_of_spark_3_5_is_read_with_the_metadata_it_never_had(
     engine: SparkEngine, settings: Settings, tmp_path: Path
@@ -539,6 +540,7 @@ def test_a_question_that_cannot_be_asked_starts_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [] and engine.worker_pid is None
 
 
+@BEFORE_RELEASE
 def test_the_command_line_gives_the_same_rows_by_both_engines(capsys: pytest.CaptureFixture[str]) -> None:
     place = str(SAMPLES / "windowed-aggregation-hot-partition/checkpoint")
     answers = []

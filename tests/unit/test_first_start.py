@@ -627,7 +627,7 @@ def test_a_stop_ends_every_pip(ready: Machine) -> None:
     names = (".venv", ".venv-delta", ".venv-spark-3.5.9")
     with server(silent=True) as port:
         running = start(ready, "tests", PIP_INDEX_URL=f"http://127.0.0.1:{port}/simple")
-        until(lambda: all((ready.project / name / ".installing").exists() for name in names))
+        until(lambda: all((ready.project / name / ".installing").exists() for name in names), seconds=240)
         os.killpg(running.pid, signal.SIGINT)  # as a terminal does
         assert running.wait() == 130
 
@@ -638,7 +638,7 @@ def test_a_stop_ends_every_pip(ready: Machine) -> None:
                 return True
             return False
 
-        until(is_ended, seconds=10)
+        until(is_ended, seconds=60)
     assert not ready.is_set_up()
 
 

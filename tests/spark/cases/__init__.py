@@ -46,6 +46,10 @@ LONG = pytest.mark.skipif(
     not os.environ.get(EVERY_CASE), reason=f"long, and a script proves it too: {EVERY_CASE}=1 runs it"
 )
 """For a test that a plain run leaves out."""
+BEFORE_RELEASE = pytest.mark.skipif(
+    not os.environ.get(EVERY_CASE), reason=f"long, and much of it is in others: {EVERY_CASE}=1 runs it"
+)
+"""For a test that a plain run leaves out and no script repeats."""
 
 TRIED: list[Case] = CASES if os.environ.get(EVERY_CASE) else each_damage_once(CASES)
-__all__ = ["CASES", "EVERY_CASE", "LONG", "TRIED", "UPGRADES", "Case"]
+__all__ = ["BEFORE_RELEASE", "CASES", "EVERY_CASE", "LONG", "TRIED", "UPGRADES", "Case"]
