@@ -41,7 +41,8 @@ SENTENCES: dict[str, str] = {
     "left_out": "{ids:capital_batches} {count:one is/are} not re-run, although not committed.",
     "scratch": ("Spark will start from scratch with batch 0: this checkpoint has no batch."),
     "older_from_scratch": (
-        "Spark up to 4.0 starts from scratch instead: name the version that will be started."
+        "Spark up to 4.0 starts from scratch instead and hands out again what the source still has: name the"
+        " version that will be started."
     ),
     "scratch_used": (
         "Spark will start from scratch with batch 0, without an error: it reads and delivers again what the"
