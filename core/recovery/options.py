@@ -210,10 +210,9 @@ def _full_refresh(context: RecoveryContext, made: Recipe) -> Cells:
     if context.is_pipeline:
         return _pipeline_refresh(context)
     keyed = context.sink == "foreach_merge"
-    left, kept = context.earlier_batches, say("recovery_options.new_output")
-    duplicates = cell(
-        "keyed_target" if keyed else "no", say("recovery_options.output_left") if left else kept
-    )
+    is_left = bool(context.earlier_batches)
+    old = say("recovery_options.output_left" if is_left else "recovery_options.new_output")
+    duplicates = cell("keyed_target" if keyed else "no", old)
     if context.sink == "delta":
         duplicates = cell("keyed_target", say("recovery_options.new_delta_output"), corrected=True)
     return (
@@ -223,7 +222,7 @@ def _full_refresh(context: RecoveryContext, made: Recipe) -> Cells:
         duplicates,
         cell("yes", say("recovery_options.needs_everything")),
         cell("no", say("recovery_options.output_beside"), corrected=True)
-        if left
+        if is_left
         else cell("yes", say("recovery_options.output_rewritten")),
     )
 

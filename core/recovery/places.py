@@ -49,11 +49,13 @@ def new_output(context: RecoveryContext, made: Recipe) -> str | None:
     refresh must not rename it (another query has written to it); None elsewhere, and where the old one is not
     known."""
     path = context.answers.get("sink_path")
-    if made.option == "full_refresh" and context.earlier_batches and path is not None:
-        return f"{path.rstrip('/')}.refreshed-batch-{batch_name(context)}"
-    if made.method == "from_start" or not made.new_output or path is None:
+    if path is None or not made.new_output:
         return None
-    return path.rstrip("/") + after(context)
+    if made.method != "from_start":
+        return path.rstrip("/") + after(context)
+    if made.option != "full_refresh" or not context.earlier_batches:
+        return None
+    return f"{path.rstrip('/')}.refreshed-batch-{batch_name(context)}"
 
 
 def beside(context: RecoveryContext, platform: Platform, what: str) -> str | None:

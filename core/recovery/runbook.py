@@ -14,14 +14,7 @@ from core.recovery.code import TEMPLATES, CodeBlock, generate, packages, title_o
 from core.recovery.consequences import consequences
 from core.recovery.context import RecoveryContext
 from core.recovery.options import options
-from core.recovery.places import (
-    batch_name,
-    beside,
-    new_checkpoint,
-    new_output,
-    old_checkpoint,
-    platform_of,
-)
+from core.recovery.places import batch_name, beside, new_checkpoint, new_output, old_checkpoint, platform_of
 from core.recovery.plan import plan
 from core.recovery.recipe import Recipe, recipe
 from core.recovery.repairs import repair_of

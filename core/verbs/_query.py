@@ -21,9 +21,7 @@ def add_query_options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--level", default="normal", metavar="LEVEL", help=say("cli.help_level", levels=" or ".join(LEVELS))
     )
-    parser.add_argument(
-        "--spark", metavar="VERSION", help=say("cli.help_spark", versions=", ".join(SUPPORTED_SPARK))
-    )
+    add_spark_option(parser)
     parser.add_argument("--sources", type=int, metavar="N", help=say("cli.help_sources"))
     parser.add_argument("--operators", metavar="NAMES", help=say("cli.help_operators"))
     parser.add_argument(
@@ -34,6 +32,13 @@ def add_query_options(parser: ArgumentParser) -> None:
         choices=("true", "false"),
         default="true",
         help=say("cli.help_fail_on_data_loss"),
+    )
+
+
+def add_spark_option(parser: ArgumentParser) -> None:
+    """``--spark``."""
+    parser.add_argument(
+        "--spark", metavar="VERSION", help=say("cli.help_spark", versions=", ".join(SUPPORTED_SPARK))
     )
 
 

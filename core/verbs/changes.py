@@ -9,7 +9,6 @@ from typing import get_args
 
 from core.analysis.changes import AskedChange, ChangesReport, Judged, SinkName, judge_changes, parse_change
 from core.analysis.changes.sentences import headline, was_lines
-from core.analysis.forecast import SUPPORTED_SPARK
 from core.checkpoint import Checkpoint
 from core.documents.changes import changes_document
 from core.errors import UsageError
@@ -20,6 +19,7 @@ from core.rehearsal import PlansQuestion, plans_of
 from core.settings import Settings
 from core.verbs import Answer, Verb
 from core.verbs._conf import parse_conf
+from core.verbs._query import add_spark_option
 from core.verbs._text import clean, listed_files
 
 NEWEST_READ = 2  # log entries: the start of a query reads no others
@@ -37,9 +37,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--conf", action="append", default=[], metavar="NAME=VALUE", help=say("rehearse.help_conf")
     )
     parser.add_argument("--python", metavar="FILE", help=say("rehearse.help_python"))
-    parser.add_argument(
-        "--spark", metavar="VERSION", help=say("cli.help_spark", versions=", ".join(SUPPORTED_SPARK))
-    )
+    add_spark_option(parser)
 
 
 def run(args: Namespace, settings: Settings) -> Answer:

@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from pathlib import PurePath
 
-from core.analysis.forecast import SUPPORTED_SPARK, Query
+from core.analysis.forecast import Query
 from core.checkpoint import Checkpoint
 from core.checkpoint.lost import lost_checkpoint
 from core.documents.recover import recover_document
@@ -37,6 +37,7 @@ from core.recovery.places import platform_of
 from core.settings import Settings
 from core.verbs import Answer, Verb
 from core.verbs._connectors import add_connector_options, connectors_of, impact_lines
+from core.verbs._query import add_spark_option
 from core.verbs._text import clean, listed_files
 from core.verbs._to_file import write_new_file
 
@@ -55,9 +56,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--form", choices=FORMS, help=say("verb_recover.form_help"))
     parser.add_argument("--to", metavar="FILE", help=say("verb_recover.to_help"))
     parser.add_argument("--without-checkpoint", action="store_true", help=say("verb_recover.lost_help"))
-    parser.add_argument(
-        "--spark", metavar="VERSION", help=say("cli.help_spark", versions=", ".join(SUPPORTED_SPARK))
-    )
+    add_spark_option(parser)
     add_connector_options(parser)
 
 

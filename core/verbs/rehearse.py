@@ -7,7 +7,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from core.checkpoint import Checkpoint
-from core.documents.rehearse import RehearseDocument, is_equal, rehearse_document
+from core.documents.rehearse import RehearseDocument, rehearse_document
 from core.documents.rehearse_words import (
     COLUMNS,
     against_forecast,
@@ -16,6 +16,7 @@ from core.documents.rehearse_words import (
     copy_lines,
     error_lines,
     happened,
+    is_good,
     stopped_lines,
 )
 from core.errors import UsageError
@@ -70,9 +71,7 @@ def run(args: Namespace, settings: Settings) -> Answer:
     return Answer(
         document,
         "\n".join(_text(document)) + "\n",
-        has_problems=not (
-            found.run.has_tried and found.as_forecast and found.original_unchanged and is_equal(found)
-        ),
+        has_problems=not is_good(document),
         not_read=ck.not_read,
     )
 

@@ -106,7 +106,8 @@ _JOIN_TYPES = {
     **dict.fromkeys(("outer", "full", "fullouter"), "full_outer"),
     **dict.fromkeys(("semi", "leftsemi"), "left_semi"),
 }
-_TRANSFORM = "transformWithState"
+TRANSFORM = "transformWithState"
+"""What the names of all its forms begin with."""
 _TOP_LEVEL = re.compile(r",(?![^<]*>)")
 _SQL_NAMES = {"bigint": "long", "int": "integer", "smallint": "short", "tinyint": "byte", "real": "float"}
 
@@ -166,7 +167,7 @@ def every_value(query: WrittenQuery, what: What) -> tuple[str, ...]:
         needs_one = any(op.name == "dedupeWithinWatermark" for op in query.operators)
         is_there = needs_one or query.watermark_delay_ms is not None  # its schema does not hold the delay
         return tuple(word for word in words if (word == "added") != is_there)
-    if what == "state_schema" and not any(str(op.name).startswith(_TRANSFORM) for op in query.operators):
+    if what == "state_schema" and not any(str(op.name).startswith(TRANSFORM) for op in query.operators):
         return tuple(word for word in words if word not in ("time_mode", "processor"))
     if what == "join_type":
         return tuple(word for word in words if word != "left_semi_same_columns")

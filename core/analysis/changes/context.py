@@ -21,7 +21,6 @@ AGGREGATIONS = ("stateStoreSave", "sessionWindowStateStoreSaveExec")
 DEDUPLICATIONS = ("dedupe", "dedupeWithinWatermark")
 JOIN = "symmetricHashJoin"
 USER_STATE = ("flatMapGroupsWithState", "applyInPandasWithState", "flatMapGroupsInPandasWithState")
-TRANSFORM = "transformWithState"
 
 
 @dataclass

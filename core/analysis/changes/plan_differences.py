@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from core.analysis.changes.asked import CHANGED, CHOICES, join_type_word, types_of
+from core.analysis.changes.asked import CHANGED, CHOICES, TRANSFORM, join_type_word, types_of
 from core.analysis.changes.model import AskedChange, What, WrittenQuery
 from core.analysis.changes.plan_nodes import Node
 from core.analysis.changes.plan_reader import read_plan, read_sources
@@ -19,7 +19,6 @@ from core.checkpoint.sources.registry import kind_read_with
 from core.messages import Sentence, say
 
 PARTITIONS = "spark.sql.shuffle.partitions"
-TRANSFORM = "transformWithState"
 _STORES: Mapping[str, str] = {
     "spark.sql.streaming.stateStore.providerClass": "provider",
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "changelog",

@@ -7,12 +7,11 @@ columns, expressions, lengths of windows and the kind of an aggregate are compar
 
 from __future__ import annotations
 
-from core.analysis.changes.asked import CHANGED, columns, types_of
+from core.analysis.changes.asked import CHANGED, TRANSFORM, columns, types_of
 from core.analysis.changes.context import (
     AGGREGATIONS,
     DEDUPLICATIONS,
     JOIN,
-    TRANSFORM,
     USER_STATE,
     ChangeContext,
 )

@@ -203,7 +203,7 @@ def _forecast(
     is_open = s.n is None and failed_as in NOT_FROM_SCRATCH and chosen.oldest < V41 <= chosen.version
     if is_open:
         said = (*said, say("forecast.older_from_scratch"))
-        data = FROM_SCRATCH.may()
+        data = FROM_SCRATCH
     unused = tuple(not_in_use(s))  # says first that the rest is about a start that nobody makes
     parts: list[str] = [*(risk.sentence for risk in unused), *said, *sink_sentence(s, result)]
     proof, evidence = because(s, result)

@@ -15,12 +15,7 @@ from urllib.parse import unquote
 
 from core.recovery.kit.files import log_entries
 from core.recovery.kit.run import Run
-from core.recovery.kit.session import (
-    PARTITIONS_CONF,
-    PROVIDER_CONF,
-    check_connectors,
-    is_another_spark,
-)
+from core.recovery.kit.session import PARTITIONS_CONF, PROVIDER_CONF, check_connectors, is_another_spark
 from core.recovery.kit.sink import sink_numbers
 from core.recovery.kit.words import Refused, first_line, show
 

@@ -53,9 +53,11 @@ class Refresh:
         """Refuses a sink that this query has not written. One that is ahead of the checkpoint is renamed all
         the same."""
         run = self.run
-        if run.is_output_kept and run.files.exists(run.output):
-            raise Refused(f"{run.output} is there already. Choose a new directory for REFRESH_INTO.")
-        if run.sink == "kafka" or run.is_output_kept:
+        if run.is_output_kept:
+            if run.files.exists(run.output):
+                raise Refused(f"{run.output} is there already. Choose a new directory for REFRESH_INTO.")
+            return
+        if run.sink == "kafka":
             return
         try:
             check_sink_is_ours(run, self.old, may_be_ahead=True)
