@@ -9,8 +9,9 @@ from tests.browser.conftest import Visiting
 MOST_STEPS = 120
 OTHER = "with=samples/windowed-aggregation-hot-partition/checkpoint"
 FOCUSED = """() => {
-  const focused = document.activeElement;
-  if (!focused || focused === document.body) return null;
+  const active = document.activeElement;
+  if (!active || active === document.body) return null;
+  const focused = active.closest('canvas') ?? active;  // a grid draws the cell that has the focus
   const chain = [];
   for (let each = focused; each; each = each.parentElement) chain.push(getComputedStyle(each));
   const [r, g, b] = getComputedStyle(document.querySelector('[data-testid="stApp"]'))

@@ -625,13 +625,15 @@ def test_a_stop_ends_every_pip(ready: Machine) -> None:
     for name in ("requirements-dev.txt", "scripts/requirements-delta.txt", "scripts/requirements-spark.txt"):
         (ready.project / name).write_text("some-package==1.0\n", encoding="utf-8")
     names = (".venv", ".venv-delta", ".venv-spark-3.5.9")
-    for name in names[1:]:  # the three pips begin at once, since the first one does not wait for long
+    for name in names[1:]:  # the three pips begin at once
         shutil.copytree(ready.project / ".venv", ready.project / name, symlinks=True)
     with server(silent=True) as port:
-        running = start(ready, "tests", PIP_INDEX_URL=f"http://127.0.0.1:{port}/simple")
+        # A pip that gives up by itself, as they do after 15 seconds, is not one that a stop ended.
+        waiting = {"PIP_INDEX_URL": f"http://127.0.0.1:{port}/simple", "PIP_DEFAULT_TIMEOUT": "600"}
+        running = start(ready, "tests", **waiting)
         until(lambda: all((ready.project / name / ".installing").exists() for name in names))
         os.killpg(running.pid, signal.SIGINT)  # as a terminal does
-        assert running.wait() == 130
+        assert running.wait(timeout=60) == 130
 
         def is_ended() -> bool:
             try:
