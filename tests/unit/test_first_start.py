@@ -576,7 +576,11 @@ def until(condition: object, seconds: float = 60) -> None:
 
 
 def start(machine: Machine, *arguments: str, **environment: str) -> subprocess.Popen[bytes]:
-    """scripts/setup in a process group of its own."""
+    """scripts/setup in a process group of its own, which ends at SIGINT as one of a terminal does.
+
+    A shell lets what it starts with & ignore SIGINT, as scripts/test does with these tests, and what they
+    start would ignore it too.
+    """
     return subprocess.Popen(
         ["/bin/sh", "scripts/setup", *arguments],
         cwd=machine.project,
@@ -584,6 +588,7 @@ def start(machine: Machine, *arguments: str, **environment: str) -> subprocess.P
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 
 
@@ -628,7 +633,7 @@ def test_a_stop_ends_every_pip(ready: Machine) -> None:
     for name in names[1:]:  # the three pips begin at once
         shutil.copytree(ready.project / ".venv", ready.project / name, symlinks=True)
     with server(silent=True) as port:
-        # A pip that gives up by itself, as they do after 15 seconds, is not one that a stop ended.
+        # One that gives up by itself, as pip does after 15 seconds, is not ended by the stop.
         waiting = {"PIP_INDEX_URL": f"http://127.0.0.1:{port}/simple", "PIP_DEFAULT_TIMEOUT": "600"}
         running = start(ready, "tests", **waiting)
         until(lambda: all((ready.project / name / ".installing").exists() for name in names))
