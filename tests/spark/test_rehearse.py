@@ -53,6 +53,7 @@ if TYPE_CHECKING:
 
     from tests.support.oracle import Oracle
 
+pytestmark = [pytest.mark.spark, pytest.mark.own_spark]  # each rehearsal is a process with a Spark of its own
 UTC = ["--conf", "spark.sql.session.timeZone=UTC", "--conf", "spark.sql.shuffle.partitions=1"]
 EVERY = bool(os.environ.get(EVERY_CASE))
 SHORT = tuple(NEW) if EVERY else ("totals: sum becomes max", "dedup: another column of the type")
