@@ -199,6 +199,8 @@ class RehearseDocument(Document):
     not_checked: Texts
     kept: str | None
     seconds: float
+    skipped_by_sink: tuple[int, ...] = ()
+    """Of the completed batches those that the sink had before: no row of them went through the query."""
 
 
 def rehearse_document(
@@ -236,6 +238,7 @@ def rehearse_document(
         not_checked=found.not_checked,
         kept=None if found.kept is None else str(found.kept),
         seconds=round(found.seconds, 3),
+        skipped_by_sink=run.skipped,
     )
 
 

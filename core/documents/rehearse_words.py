@@ -63,8 +63,8 @@ def is_good(answer: RehearseDocument) -> bool:
 
 
 def has_tried(answer: RehearseDocument) -> bool:
-    """Whether a batch was begun or Spark failed; else the query was started and not tried."""
-    return answer.batch_id is not None or answer.error is not None
+    """Whether rows went through a batch, or Spark failed; else the query was started and not tried."""
+    return answer.error is not None or any(each.id not in answer.skipped_by_sink for each in answer.batches)
 
 
 def headline(answer: RehearseDocument) -> str:
@@ -85,7 +85,7 @@ def happened(answer: RehearseDocument) -> str:
     if name == "fail":
         name = "fail_start" if answer.batch_id is None else "fail_batch"
     elif not has_tried(answer):
-        name = "nothing"
+        name = "skipped" if answer.batches else "nothing"
     return say_of("rehearse", "OUTCOMES", name, batch=answer.batch_id)
 
 
@@ -147,7 +147,7 @@ def against_lines(answer: RehearseDocument, against: AgainstPart) -> list[str]:
     """Both queries: how many rows differ, and which."""
     counts = len(against.old.batches), len(answer.batches)
     has_error = answer.error is not None or against.old.error is not None
-    if not has_error and not any(counts):
+    if not has_tried(answer) and against.old.error is None:
         return [say("rehearse.against_nothing")]
     if against.equal:
         return [say("rehearse.against_equal")]

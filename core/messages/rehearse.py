@@ -70,6 +70,10 @@ OUTCOMES: dict[str, str] = {
         "Spark started and found nothing to do: no batch ran, so the query was not tried. Rehearse again when"
         " its source has new data."
     ),
+    "skipped": (
+        "Spark ran batch {batch} again, and the sink, which has it already, skipped it: no row went through"
+        " the query, so it was not tried. Rehearse again when its source has new data."
+    ),
     "fail_start": "Spark failed at the start, before it picked a batch.",
     "fail_batch": "Spark failed in batch {batch}.",
 }
@@ -217,7 +221,8 @@ SENTENCES: dict[str, str] = {
         " functions"
     ),
     "not_checked_no_batch": (
-        "whether the query fits the operators, the state and the sink, and which rows it gives: no batch ran"
+        "whether the query fits the operators, the state and the sink, and which rows it gives:"
+        " no row went through it"
     ),
     "not_checked_sink": "what the real sink makes of these rows",
     "not_checked_later": "what comes after {batches:counted batch/batches}",
@@ -234,7 +239,7 @@ SENTENCES: dict[str, str] = {
     "copied": "Copied: {files:counted file}, {size_bytes:size}.",
     "left_out": "{files:counted state file} of older versions left out.",
     "against_equal": "Both queries gave the same rows and the same state in these batches.",
-    "against_nothing": "Neither query ran a batch, so nothing was compared.",
+    "against_nothing": "No row went through either query, so nothing was compared.",
     "against_differs": (
         "Only today's query gave {old:counted output row}, only the new one {new:counted output row}."
     ),

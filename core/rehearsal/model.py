@@ -88,11 +88,13 @@ class QueryRun:
     stopped: Stopped
     batches: tuple[RehearsedBatch, ...]
     columns: tuple[str, ...]
+    skipped: tuple[int, ...] = ()
+    """Completed batches that the sink had before: no row of them went through the query."""
 
     @property
     def has_tried(self) -> bool:
-        """Whether a batch was begun or Spark failed; else nothing of the query met the checkpoint's state."""
-        return self.batch_id is not None or self.failure is not None
+        """Whether rows went through a batch, or Spark failed; else nothing of the query met the state."""
+        return self.failure is not None or any(batch.id not in self.skipped for batch in self.batches)
 
     @property
     def rows_written(self) -> int:
@@ -177,6 +179,8 @@ class RehearsedSink:
     kind: str | None
     form: SinkForm
     note: str
+    newest_batch: int | None = None
+    """The newest batch that what stood in for the sink had before; Spark skips it and those before it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,7 +103,7 @@ def rehearse(
             for name, path in asked.items()
         ]
         spark, ran = _run(ck, question, root, runs, removed, asked, tell)
-        judged = {name: _judged(ck, line, copies[name]) for name, line in ran.items()}
+        judged = {name: _judged(ck, line, copies[name], plan.sink.newest_batch) for name, line in ran.items()}
         said = _forecast(ck, connectors, query, spark)
         against = None
         if question.against is not None:
@@ -218,7 +218,7 @@ def _run(
     )
 
 
-def _judged(ck: Checkpoint, line: Line, copy: Path) -> QueryRun:
+def _judged(ck: Checkpoint, line: Line, copy: Path, sink_has: int | None) -> QueryRun:
     """What one run came to; the files of its copy tell what Spark Connect does not."""
     batches = tuple(_batch(each) for each in line["batches"])
     before = set(ck.offset_ids)
@@ -243,7 +243,8 @@ def _judged(ck: Checkpoint, line: Line, copy: Path) -> QueryRun:
     elif first == 0 and not before:
         outcome = "fresh_start"
     stopped = cast("Stopped", line["stopped"])
-    return QueryRun(outcome, first, failure, stopped, batches, tuple(line["columns"]))
+    skipped = tuple(batch.id for batch in batches if sink_has is not None and batch.id <= sink_has)
+    return QueryRun(outcome, first, failure, stopped, batches, tuple(line["columns"]), skipped)
 
 
 def _batch(told: Mapping[str, Any]) -> RehearsedBatch:

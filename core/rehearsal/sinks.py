@@ -61,6 +61,7 @@ def prepare_sink(context: RecoveryContext, outs: tuple[Path, ...], *, own_code: 
 def _file_sink(context: RecoveryContext, outs: tuple[Path, ...]) -> SinkPlan:
     log = context.connectors.sink
     paths: list[str] = []
+    newest_batch = None
     note = say("rehearse.sink_file_without_log")
     if isinstance(log, FileSinkLog):
         door = Door.open(log.location, context.ck.settings)
@@ -69,6 +70,7 @@ def _file_sink(context: RecoveryContext, outs: tuple[Path, ...]) -> SinkPlan:
             copy_files(door, files.values(), out)
         newest = files.get(log.path_of(log.newest)) if log.newest is not None else None
         paths = _written_files(outs[0] / newest.path) if newest is not None else []
+        newest_batch = log.newest
         note = say("rehearse.sink_file", batches=len(log.batch_ids))
     written = context.answers.get("sink_format") or common_format(paths)
     if written is None:
@@ -77,7 +79,7 @@ def _file_sink(context: RecoveryContext, outs: tuple[Path, ...]) -> SinkPlan:
     given = context.answers.get("partition_by")
     columns = [each.strip() for each in given.split(",") if each.strip()] if given else _partitions(paths)
     request = {"as": "file", "format": written, "options": options, "partition_by": columns}
-    return SinkPlan(RehearsedSink("file", "file", note), request)
+    return SinkPlan(RehearsedSink("file", "file", note, newest_batch), request)
 
 
 def _delta_sink(context: RecoveryContext, log: DeltaLog, outs: tuple[Path, ...]) -> SinkPlan:
@@ -97,7 +99,8 @@ def _delta_sink(context: RecoveryContext, log: DeltaLog, outs: tuple[Path, ...])
     options = {k: v for k, v in context.answers.sink_options().items() if not is_secret(k)}
     held = say("rehearse.sink_delta_none") if seen is None else say("rehearse.sink_delta", batch=seen.version)
     request = {"as": "delta", "format": "delta", "options": options, "partition_by": []}
-    return SinkPlan(RehearsedSink("delta", "delta", held), request)
+    sink = RehearsedSink("delta", "delta", held, None if seen is None else seen.version)
+    return SinkPlan(sink, request)
 
 
 def _description(log: DeltaLog, settings: Settings) -> dict[str, object] | None:

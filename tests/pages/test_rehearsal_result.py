@@ -111,6 +111,7 @@ def test_what_is_read_is_what_was_written() -> None:
     answer = read_result(json.dumps(result()).encode())
     assert to_json(answer) == result() and not is_good(answer)
     older = result()
+    del older["skipped_by_sink"]
     for row in older["state_rows"]:
         del row["dropped_as_late"]  # the answers that people have kept do not count them
     assert read_result(json.dumps(older).encode()).state_rows[0].dropped_as_late is None
@@ -135,7 +136,17 @@ def test_an_answer_without_a_batch_is_no_success(open_page: OpenPage) -> None:
     shown = uploaded(open_page("integrity", PLACE), json.dumps(untried).encode())
     assert "◐ Spark started and found nothing to do: no batch ran, so the query was not tried." in shown
     assert "As forecast" not in shown and "The forecast for the query as it is: Spark will resume" in shown
-    assert "Neither query ran a batch, so nothing was compared." in shown and "the same rows" not in shown
+    assert (
+        "No row went through either query, so nothing was compared." in shown and "the same rows" not in shown
+    )
+
+
+def test_a_batch_that_the_sink_skips_is_no_success() -> None:
+    batch = {"id": 26, "input_rows": 0, "output_rows": 0, "seconds": 0.1, "watermark": None}
+    skipped = result(outcome="rerun", batches=[batch], skipped_by_sink=[26], against=None)
+    answer = read_result(json.dumps(skipped).encode())
+    assert not is_good(answer) and "no row went through the query" in headline(answer)
+    assert is_good(read_result(json.dumps({**skipped, "skipped_by_sink": []}).encode()))
 
 
 def test_text_in_an_answer_is_never_markup(open_page: OpenPage) -> None:

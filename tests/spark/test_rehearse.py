@@ -151,6 +151,14 @@ def test_a_batch_that_the_file_sink_has_is_run_again_and_skipped(changed: Change
     status, answer = stage.rehearse(ck, *query, "--sink", str(root / "out"))
     assert (status, answer["outcome"], answer["batch_id"]) == (0, "rerun", 0)
     assert [(b["id"], b["output_rows"]) for b in answer["batches"]] == [(0, 0), (1, 2)]
+    assert answer["skipped_by_sink"] == [0]
+    # The sink has all that the query can read: Spark skips the batch before a row goes through the query.
+    status, answer = stage.rehearse(ck, *query, "--sink", str(root / "out"), "--batches", "1")
+    assert (status, answer["outcome"], answer["as_forecast"]) == (1, "rerun", True)
+    assert [(b["id"], b["output_rows"]) for b in answer["batches"]] == [(0, 0)]
+    assert "no row went through it" in answer["not_checked"][0]
+    found = read_result(json.dumps(answer).encode())
+    assert not is_good(found) and "skipped it: no row went through the query" in headline(found)
     if EVERY:  # without that log nothing is skipped
         status, answer = stage.rehearse(ck, *query, "--set", "sink=file")
         assert (status, answer["outcome"]) == (0, "rerun")
