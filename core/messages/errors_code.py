@@ -141,6 +141,22 @@ TEXTS: dict[str, ErrorText] = {
         ),
         unseen="The memory of the machines is not in the files.",
     ),
+    "STACK_OVERFLOW": ErrorText(
+        "A plan or a value is nested too deeply for the stack of a Java thread. Nothing of the checkpoint is"
+        " damaged.",
+        (
+            "The plan is too deep: columns made one by one in a loop, many unions, chains of conditions.",
+            "In foreachBatch: a DataFrame that is kept grows by the plan of each batch.",
+            "A schema or a value of the source is nested very deeply.",
+        ),
+        action=(
+            "Make the plan flatter (one select for all columns; write or checkpoint what is kept over"
+            " batches), or give the threads more stack where Spark is started:"
+            " spark.driver.extraJavaOptions=-Xss16m, for tasks spark.executor.extraJavaOptions. Then restart"
+            " the query: the pending batch is re-run."
+        ),
+        unseen="The plan is in the query's code.",
+    ),
     "PYTHON_WORKER_CRASHED": ErrorText(
         "A Python process on an executor exited without an error message. The batch is not committed.",
         (

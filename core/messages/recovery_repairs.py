@@ -269,6 +269,10 @@ SENTENCES: dict[str, str] = {
         "An operator has no metadata that can be read. Spark 4.0 and later write it, and without it Spark"
         " does not repartition."
     ),
+    "repartition_join_format": (
+        "Spark 4.3 does not move the state of a join with state format 4 whole: the copy starts and fails in"
+        " the first batch with rows (Invalid byte array backed UnsafeRow)."
+    ),
     "repartition_current_unknown": "offsets/{batch} does not say how many shuffle partitions there are.",
     "repartition_same": "The checkpoint has {current:counted shuffle partition} already.",
     "repartition_one_partition": (

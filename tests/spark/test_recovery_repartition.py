@@ -7,10 +7,15 @@ import shutil
 from pathlib import Path
 
 import pytest
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import count, expr, lit
 
 from core.checkpoint import Checkpoint
+from core.recovery.answers import Answers
+from core.recovery.context import read_recovery_context
+from core.recovery.kit.reading_state import session_settings
+from core.recovery.options import options
 from tests.support.recovery import fingerprint, killed_at, put_files, run_in_session
 from tests.support.repairs import RepairPipeline
 from tests.support.script_processes import run_script
@@ -107,6 +112,34 @@ def test_a_join_of_format_2_resumes_in_one_partition_with_every_pair_once(
     assert partitions_of(new_of(pipeline, 1)) == "1"
     late = run_in_session(script, spark)
     assert late.status == 4 and "the query has run with it since" in late.output, late.output
+
+
+JOIN_FORMAT = "spark.sql.streaming.join.stateFormatVersion"
+
+
+def test_a_join_with_state_format_4_is_refused_and_spark_would_break_it(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    confs = {**ROCKSDB, JOIN_FORMAT: "3"}
+    pipeline = RepairPipeline(spark, tmp_path / "p", joined, "append", confs=confs)
+    put_files(pipeline.source, range(3))
+    pipeline.run()
+    script = pipeline.script("repartition", partitions="4")
+    shutil.rmtree(pipeline.checkpoint)
+    pipeline.confs = {**confs, JOIN_FORMAT: "4"}
+    pipeline.run()
+    answers = Answers({"platform": "pyspark", "sink": "foreach_append", "partitions": "4"})
+    context = read_recovery_context(Checkpoint.open(str(pipeline.checkpoint)), answers)
+    (option,) = [each for each in options(context) if each.id == "repartition"]
+    assert not option.possible and "a join with state format 4" in option.why
+    assert "values of a join with state format 4" in refusal(pipeline, spark, script)
+    own = tmp_path / "own"
+    shutil.copytree(pipeline.checkpoint, own)
+    with session_settings(spark, {**ROCKSDB, f"{STATE_STORE}.checkpointFormatVersion": "1"}):
+        spark._streamingCheckpointManager.repartition(str(own), 4)
+    put_files(pipeline.source, [3, 4])
+    with pytest.raises(StreamingQueryException, match="Invalid byte array backed UnsafeRow"):
+        pipeline.run(own)
 
 
 def refusal(pipeline: RepairPipeline, spark: SparkSession, script: Path, **constants: object) -> str:

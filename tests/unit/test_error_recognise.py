@@ -102,6 +102,7 @@ EXPECTED = {
     "sst_cut": f"{STATE}.UNEXPECTED_FILE_SIZE",
     "stale_crc": "MULTIPLE_QUERIES_USE_CHECKPOINT",
     "stale_crc.java": "MULTIPLE_QUERIES_USE_CHECKPOINT",
+    "stack_overflow": "STACK_OVERFLOW",
     "state_dir_missing": "STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY",
     "state_not_empty": "STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY",
     "tws_became_map": "STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE",

@@ -431,6 +431,7 @@ PLAIN: tuple[Known, ...] = (
     ),
     Known("STORAGE_UNKNOWN_SCHEME", ("No FileSystem for scheme", "S3AFileSystem not found")),
     # The machine that runs the query
+    Known("STACK_OVERFLOW", classes=("StackOverflowError",)),
     Known("OUT_OF_MEMORY", ("Java heap space", "GC overhead limit exceeded"), ("OutOfMemoryError",)),
     Known(
         "PYTHON_WORKER_CRASHED", ("Python worker exited unexpectedly", "Python worker failed to connect back")

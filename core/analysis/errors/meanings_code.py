@@ -41,6 +41,7 @@ CODE: Mapping[str, Meaning] = meanings(
                 "size",
             ),
         ),
+        "STACK_OVERFLOW": Kind(options=("change_query",), look=("pending",)),
         "PYTHON_WORKER_CRASHED": Kind(options=("restart",), look=("pending",)),
         "EXECUTOR_LOST": Kind(
             options=("restart",),

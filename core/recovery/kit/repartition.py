@@ -19,6 +19,9 @@ ALL_ROWS = "_readAllColumnFamilies"
 ROW = ("column_family_name", "key_bytes", "value_bytes")
 
 
+JOIN_FORMAT_CONF = "spark.sql.streaming.join.stateFormatVersion"
+
+
 class WithoutKeys(Exception):  # noqa: N818
     """The state of an operator that has no keys."""
 
@@ -69,6 +72,12 @@ class Repartitioned(Copy):
             raise Refused(
                 f"The state is kept with {provider or 'a provider that the offsets do not name'}; only state "
                 "in RocksDB can be repartitioned."
+            )
+        joins = [operator for operator in self.operators if operator.get("name") == "symmetricHashJoin"]
+        if joins and conf.get(JOIN_FORMAT_CONF) == "4":
+            raise Refused(
+                "Spark's repartition leaves values of a join with state format 4 that the query cannot read "
+                "(Spark 4.3: Invalid byte array backed UnsafeRow, in the first batch with rows)."
             )
         if conf.get(PARTITIONS_CONF) in (None, str(partitions)):
             raise Refused(f"The checkpoint has {conf.get(PARTITIONS_CONF)} shuffle partitions already.")

@@ -4,11 +4,13 @@ Observed on Spark 4.3: Spark repartitions state in RocksDB with a batch of its o
 has the same offsets and never reaches the sink. So no row is read again and none is lost. Two things it does
 wrong without a word, so they are refused: the log of a file sink lacks the batch ID, and every reader of the
 output fails (FileNotFoundException); the state of an aggregation without keys is moved out of partition 0,
-where the query looks for it, and the totals begin again.
+where the query looks for it, and the totals begin again. And of a join with state format 4 it leaves values
+that the query cannot read.
 """
 
 from __future__ import annotations
 
+from core.analysis.forecast.pinned_values import JOIN_FORMAT
 from core.checkpoint.model import OperatorState
 from core.checkpoint.state import PARTITIONS_KEY, state_inventory
 from core.messages import say
@@ -27,10 +29,15 @@ def _partitions(context: RecoveryContext) -> int | None:
 
 def _current(context: RecoveryContext) -> int | None:
     """The number of partitions that the newest committed batch has pinned."""
+    text = _pinned(context, PARTITIONS_KEY)
+    return int(text) if text.isascii() and text.isdigit() else None
+
+
+def _pinned(context: RecoveryContext, setting: str) -> str:
+    """The value of a setting that the newest committed batch has pinned; empty when there is none."""
     batch = context.last_committed
     entry = None if batch is None else context.ck.offset(batch)
-    text = getattr(entry, "conf", {}).get(PARTITIONS_KEY, "")
-    return int(text) if text.isascii() and text.isdigit() else None
+    return str(getattr(entry, "conf", {}).get(setting, ""))
 
 
 def _operators(context: RecoveryContext) -> tuple[OperatorState, ...]:
@@ -88,6 +95,8 @@ def _why_not_this_state(context: RecoveryContext) -> str | None:
         return say("recovery_repairs.repartition_provider")
     if any(each.metadata_raw is None for each in operators):
         return say("recovery_repairs.repartition_no_metadata")
+    if any(each.name == "symmetricHashJoin" for each in operators) and _pinned(context, JOIN_FORMAT) == "4":
+        return say("recovery_repairs.repartition_join_format")
     if current is None:
         return say("recovery_repairs.repartition_current_unknown", batch=context.last_committed)
     if _partitions(context) == current:
