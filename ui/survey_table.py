@@ -76,7 +76,8 @@ def filters(lines: Sequence[Line]) -> tuple[str | None, str, str | None]:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         wanted = st.text_input(
             "Search",
-            key="find",
+            links.asked("find") or "",  # as searches were written up to 0.2
+            key="search",
             bind="query-params",
             placeholder=say("screen_survey.search_placeholder"),
             width=320,

@@ -51,7 +51,7 @@ def test_what_fails_comes_first_and_says_in_which_batch(open_page: OpenPage) -> 
         ({"start": "fails"}, ["missing-delta-file"]),
         ({"start": "risk"}, ["hand-made-rewind"]),
         ({"start": "resumes", "find": "kafka"}, ["kafka-topic-gained-partitions"]),
-        ({"find": "state_not_restorable"}, ["missing-delta-file"]),
+        ({"search": "state_not_restorable"}, ["missing-delta-file"]),
     ],
 )
 def test_filters_are_in_the_address(open_page: OpenPage, link: dict[str, str], shown: list[str]) -> None:
@@ -67,11 +67,22 @@ def test_the_order_is_in_the_address(open_page: OpenPage) -> None:
     assert by_skew.iloc[0] == "windowed-aggregation-hot-partition"
 
 
+@pytest.mark.parametrize("name", ["search", "find"])
+def test_a_checkpoint_opens_while_the_list_is_searched(open_page: OpenPage, name: str) -> None:
+    """Streamlit lets no callback remove from the address what a widget is bound to."""
+    at = open_page("checkpoints", **{name: "state_not_restorable"})
+    assert list(table_of(at)["checkpoint"]) == ["missing-delta-file"]
+    at.text_input(key="pasted").input(str(SAMPLES / "missing-delta-file" / "checkpoint"))
+    next(button for button in at.button if button.label == "Open").click().run()
+    assert_no_error(at)
+    assert at.session_state["ck"] == "samples/missing-delta-file/checkpoint"
+
+
 def test_a_link_with_a_filter_that_does_not_exist_says_so(open_page: OpenPage) -> None:
     at = open_page("checkpoints", start="burns")
     assert "asks for the next start 'burns'" in words_of(at)
     assert len(table_of(at)) == len(sample_names())
-    nothing = open_page("checkpoints", find="no such thing")
+    nothing = open_page("checkpoints", search="no such thing")
     assert "None of 16 checkpoints matches these filters." in words_of(nothing) and not nothing.dataframe
 
 
