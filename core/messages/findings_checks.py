@@ -196,6 +196,13 @@ SENTENCES: dict[str, str] = {
         " belong to; {count:,} of those in {directory} belong to partition {target}. Spark looks for them"
         " only there and finds nothing, or older rows: the results are wrong, without an error."
     ),
+    "wrong_partition_or_rule": (
+        "{rows:,} of the {looked_at:,} rows that were looked at are, by Spark's rule, in a partition that"
+        " their key does not belong to; {count:,} of those in {directory} belong to partition {target}. Were"
+        " files or directories of partitions exchanged? Then Spark does not find these rows, or finds older ones, and"
+        " the results are wrong without an error. Only an engine with another rule would be right to put them"
+        " there."
+    ),
     "operator_metadata_unreadable": (
         "{path} {clause}: Spark ignores it and writes a new one; a change of the stateful operators is not"
         " noticed at the next start."
@@ -267,7 +274,7 @@ SENTENCES: dict[str, str] = {
     "unchecked_partitions": "the partitions of the rows of operator {operators:listed} ({why})",
     "unchecked_placement": (
         "whether rows of operator {operator} lie in the partition of their key ({rows:,} of {looked_at:,} do"
-        " not by Spark's usual rule; the query may follow another rule, or partitions were exchanged)"
+        " not by Spark's rule, about as many as by chance: the engine may follow another rule)"
     ),
     "partitions_changed": "the number of partitions changed",
     # Whether a query is writing.

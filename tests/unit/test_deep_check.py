@@ -504,9 +504,9 @@ def test_exchanged_partition_directories_are_found(name: str, tmp_path: Path) ->
     assert "ROWS_IN_WRONG_PARTITION" in found(root)
 
 
-@pytest.mark.parametrize(("kept", "is_reported"), [(4, True), (2, False)])
-def test_few_rows_in_exchanged_directories_are_reported_when_chance_does_not_explain_them(
-    kept: int, is_reported: bool, tmp_path: Path
+@pytest.mark.parametrize(("kept", "certainty"), [(4, "inferred"), (2, "needs_input")])
+def test_few_rows_in_exchanged_directories_are_asked_about_when_chance_explains_them_too(
+    kept: int, certainty: str, tmp_path: Path
 ) -> None:
     """Seen on Spark 4.3: two directories of a state with nine keys were exchanged, and totals were wrong."""
     root = copy_sample("dropduplicates-removed", tmp_path)
@@ -523,8 +523,10 @@ def test_few_rows_in_exchanged_directories_are_reported_when_chance_does_not_exp
     (tmp_path / "first").rename(second)
     for path in sorted(second.rglob("_metadata")):
         path.rename(first / path.relative_to(second))
-    assert ("ROWS_IN_WRONG_PARTITION" in found(root)) == is_reported
-    assert bool(unplaced(root)) != is_reported
+    finding = found(root)["ROWS_IN_WRONG_PARTITION"]
+    assert (finding.severity, finding.certainty) == ("data_risk", certainty)
+    assert ("Were files or directories of partitions exchanged?" in finding.sentence) == (kept == 2)
+    assert not unplaced(root)
 
 
 def test_a_join_whose_stores_have_as_many_rows_of_other_keys(tmp_path: Path) -> None:

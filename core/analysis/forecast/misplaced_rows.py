@@ -1,13 +1,16 @@
 """Rows of the state that lie in another partition than that of their key: Spark looks for them elsewhere.
 
 How Spark spreads rows was seen on 4.3 (``Murmur3Hash`` of the key modulo the number of partitions). Rows that
-disagree are a finding where their pattern shows that this rule holds for the store; where it does not, the
-store is said to be not checked.
+disagree are inferred to be damage where their pattern shows that this rule holds for the store. Where many
+rows lie as they would by chance, another rule holds, and the store is said to be not checked. Between both
+the user has to say it: since Spark 3.3 this rule is the only one of Spark's own.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
+from typing import Literal
 
 from core.analysis.forecast.damaged_files import SHOWN
 from core.analysis.forecast.model import DUPLICATES, LOSS, Damage, DataEffect
@@ -20,6 +23,10 @@ from core.sparklogs.evidence import Evidence
 # How many rows have to agree with an exchange of partitions, and how unlikely that is by another rule.
 _FEW_AGREEMENTS = 4
 _CHANCE_OF_ANOTHER_RULE = 10_000
+# From how many rows on their spread shows another rule, and how far from chance it may be, in standard
+# deviations.
+_MANY_ROWS = 30
+_FAR_FROM_CHANCE = 3
 
 _Looked = tuple[StoreFacts, Misplaced]
 """A partition store with its rows by the partition of their key."""
@@ -39,7 +46,9 @@ def misplaced_rows(facts: Sequence[StoreFacts]) -> tuple[list[Damage], list[str]
     for items in _by_store(facts):
         rows, looked_at = _rows_elsewhere(items), sum(each.looked_at for _, each in items)
         if rows and _is_plausible(items):
-            found.append(_damage(items))
+            found.append(_damage(items, "inferred"))
+        elif rows and not _is_by_chance(items):
+            found.append(_damage(items, "needs_input"))
         elif rows:
             operator_id = items[0][0].store.operator.operator_id
             open_ends.append(
@@ -67,12 +76,14 @@ def _rows_elsewhere(items: Sequence[_Looked]) -> int:
     return sum(found.rows for _, found in items)
 
 
-def _damage(items: Sequence[_Looked]) -> Damage:
+def _damage(items: Sequence[_Looked], certainty: Literal["inferred", "needs_input"]) -> Damage:
     wrong = [(item, found) for item, found in items if found.rows]
     first, of_first = wrong[0]
     target, count = max(of_first.by_partition.items(), key=lambda pair: pair[1])
     sentence = say(
-        "findings_checks.wrong_partition",
+        "findings_checks.wrong_partition"
+        if certainty == "inferred"
+        else "findings_checks.wrong_partition_or_rule",
         rows=_rows_elsewhere(items),
         looked_at=sum(found.looked_at for _, found in items),
         count=count,
@@ -84,17 +95,26 @@ def _damage(items: Sequence[_Looked]) -> Damage:
         "data_risk",
         sentence,
         tuple(Evidence(item.store.directory) for item, _ in wrong[:SHOWN]),
-        "inferred",
+        certainty,
         first.store.place,
         wrong_state(first.store.operator),
     )
+
+
+def _is_by_chance(items: Sequence[_Looked]) -> bool:
+    """Whether many rows agree with the hash no more often than they would by another rule."""
+    partitions = items[0][0].store.operator.expected_partitions or 1
+    looked_at = sum(found.looked_at for _, found in items)
+    right = looked_at - _rows_elsewhere(items)
+    by_chance, spread = looked_at / partitions, math.sqrt(looked_at * (partitions - 1)) / partitions
+    return looked_at >= _MANY_ROWS and right <= by_chance + _FAR_FROM_CHANCE * spread
 
 
 def _is_plausible(items: Sequence[_Looked]) -> bool:
     """Whether most rows lie where the hash says, or whole partitions were exchanged: each holds the rows of
     one other.
 
-    Anything else may mean that this query spreads its rows by another rule, which is no damage.
+    Anything else may mean that this query's engine spreads its rows by another rule, which is no damage.
     """
     seen = {item.store.partition.partition_id: found for item, found in items}
     right = sum(found.looked_at - found.rows for found in seen.values())
