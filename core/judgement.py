@@ -279,6 +279,7 @@ class Judgement:
             files_again=said.files_again,
             rolled_back=said.rolled_back,
             sink_kind=sink_kind,
+            with_state=self.question.level != "quick",
         )
         return () if self.not_read else found
 

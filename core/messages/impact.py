@@ -13,9 +13,22 @@ SENTENCES: dict[str, str] = {
     "rows": "{n:counted row}",
     "rows_at_most": "at most {n:counted row}",
     "state_lost": "The state is left behind: aggregations, joins and deduplication forget what they held.",
+    "state_lost_repeats": "Rows that the deduplication would have dropped are written.",
+    "state_gone": (
+        "The state is gone already, and a new checkpoint has none either: aggregations, joins and"
+        " deduplication forget what they held. Rows that a deduplication would have dropped are written."
+    ),
+    "state_open": (
+        "There is no state, and the files do not tell whether the query keeps any. If it does, a new"
+        " checkpoint starts without it, and rows that a deduplication would have dropped are written."
+    ),
     "state_from_what_is_there": (
         "The state is built again from the rows that the sources still have; what it held of older rows is"
         " not in the new results."
+    ),
+    "state_open_from_there": (
+        "If the query keeps state, it is built again from the rows that the sources still have; what it held"
+        " of older rows is not in the new results."
     ),
     "delta_repeats": "The Delta table does not deduplicate them: the new query id is not in its log.",
     # from the beginning

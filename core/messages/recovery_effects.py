@@ -71,6 +71,7 @@ SENTENCES: dict[str, str] = {
         " stop are written again, as after a plain restart."
     ),
     "forgotten_keys": "Duplicates that the lost deduplication state would have dropped.",
+    "forgotten_keys_if": "If the query deduplicates, rows that the lost state would have dropped.",
     "pipeline_emptied": "Nothing: the table is emptied first.",
     "pipeline_complete": "Nothing, if the source really has everything; the old rows are not kept anywhere.",
     "pipeline_backup": "Nothing, if the backup was made before: rows gone at the source come from it.",

@@ -63,6 +63,10 @@ SENTENCES: dict[str, str] = {
         "A new checkpoint starts with empty state: aggregations, joins and deduplication forget what they"
         " held."
     ),
+    "state_gone": (
+        "The state of this checkpoint is gone, and a new checkpoint has none either: aggregations, joins and"
+        " deduplication forget what they held."
+    ),
     "several_sources": "The query has several sources: each needs its own start position.",
     "output_skips": (
         "A new checkpoint counts from batch 0, and this output directory skips batches up to {batch}:"

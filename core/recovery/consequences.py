@@ -178,6 +178,8 @@ def _reset_repeats(context: RecoveryContext, made: Recipe, behaviour: Behaviour)
     empty = made.method == "empty_state" or (made.method == "start_options" and context.needs_state)
     if empty and any(name and name.startswith("dedupe") for name in context.operators):
         parts.append(say("recovery_effects.forgotten_keys"))
+    elif empty and (context.is_state_lost or context.is_state_loss_seen):
+        parts.append(say("recovery_effects.forgotten_keys_if"))
     if context.moved_file_sources:
         parts.append(say("recovery_effects.moved_files"))
     if made.method == "warm_up" and context.stateful == "changed" and behaviour != "overwrite":

@@ -13,6 +13,7 @@ from urllib.parse import unquote
 
 from core.analysis.forecast import Forecast, forecast, read_forecast
 from core.analysis.forecast.contents import judge_contents
+from core.analysis.forecast.kept_state import kept_state
 from core.analysis.forecast.versions import OLDEST, parse_version
 from core.checkpoint import Checkpoint, Source
 from core.checkpoint.model import CommitEntry, FileLogEntry, OffsetEntry
@@ -207,8 +208,10 @@ class RecoveryContext:
 
     @property
     def is_state_loss_seen(self) -> bool:
-        """Whether the logs show that the query kept state, and there is none."""
-        return self.forecast is not None and self.forecast.reason == "STATE_FOLDER_MISSING"
+        """Whether the logs show that the query kept state, and there is none: also where the start fails at
+        something before that."""
+        is_missed = self.forecast is not None and self.forecast.reason == "STATE_FOLDER_MISSING"
+        return is_missed or kept_state(self.ck) == "gone"
 
     @property
     def emits_in_steps(self) -> bool:

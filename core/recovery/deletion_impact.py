@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
+from core.analysis.forecast.kept_state import kept_state
 from core.analysis.forecast.model import FilesAgain
 from core.checkpoint import Checkpoint, Source
 from core.checkpoint.execution_mode import execution_of
@@ -21,6 +22,7 @@ from core.checkpoint.sources.base import Advance
 from core.checkpoint.sources.delta import DELTA
 from core.checkpoint.sources.forms import parse
 from core.checkpoint.sources.kafka import topics_of
+from core.checkpoint.state import state_inventory
 from core.connectors import ConnectorAnswers, SinkState
 from core.connectors.answers import BrokerAnswer
 from core.connectors.delta.judgement import is_same_table
@@ -88,11 +90,13 @@ def impact_of_deleting(
     files_again: FilesAgain | None = None,
     rolled_back: str = "",
     sink_kind: str | None = None,
+    with_state: bool = True,
 ) -> tuple[DeletionImpact, ...]:
     """What deleting this checkpoint repeats and loses: from the beginning, from the exact position,
     and with the old query id kept. ``files_again``: why the forecast says that files which were read before
     are read again. ``rolled_back``: how the forecast says that the logs were set back, so that the sink has
-    rows behind the position. ``sink_kind``: where the query writes, as somebody has answered.
+    rows behind the position. ``sink_kind``: where the query writes, as somebody has answered. ``with_state``:
+    whether the state may be listed, for the names of its operators.
 
     () for a checkpoint in which nothing was planned: deleting it repeats and loses nothing. Without connected
     sources and sink the numbers are None and the sentences say what was not connected. Reads what these
@@ -109,7 +113,7 @@ def impact_of_deleting(
         skipped = tuple(_skipped(start, last, rows) for start in STARTS)
         return tuple(replace(each, certainty="needs_input") for each in skipped)
     begin = _beginning(ck, rows, sink, connectors)
-    exact = _exact(ck, rows, sink, last, connectors, files_again, rolled_back)
+    exact = _exact(ck, rows, sink, last, connectors, files_again, rolled_back, with_state)
     if sink is None and sink_kind is None and last is not None:
         begin, exact = (replace(each, skipped_by_file_sink=last + 1) for each in (begin, exact))
     return (begin, exact, _same_id(rows, sink))
@@ -197,8 +201,30 @@ def _joined(*sentences: str) -> str:
     return " ".join(sentence for sentence in sentences if sentence)
 
 
-def _state_lost(ck: Checkpoint) -> str:
-    return say("impact.state_lost") if ck.has_state else ""
+@dataclass(frozen=True, slots=True)
+class WithoutState:
+    """What a new checkpoint, which has no state, changes from the exact position: the rows that it lets
+    through a second time and that it loses (None: some, or nobody knows), in words."""
+
+    repeats: int | None = 0
+    loses: int | None = 0
+    sentence: str = ""
+
+
+def _without_state(ck: Checkpoint, with_state: bool) -> WithoutState:
+    kept = kept_state(ck)
+    if kept == "none":
+        return WithoutState()
+    if kept == "unknown":
+        return WithoutState(None, None, say("impact.state_open"))
+    if kept == "gone":
+        return WithoutState(None, None, say("impact.state_gone"))
+    lost = say("impact.state_lost")
+    names = [operator.name for operator in state_inventory(ck).operators] if with_state else []
+    if any(name is not None and name.startswith("dedupe") for name in names):
+        return WithoutState(None, None, _joined(lost, say("impact.state_lost_repeats")))
+    is_known = bool(names) and None not in names
+    return WithoutState(0 if is_known else None, None, lost)
 
 
 # ---------------------------------------------------------------- from the beginning
@@ -212,8 +238,10 @@ def _beginning(
         return _skipped(start, sink.holds_up_to_batch, rows)
     done = _sum(each.done for each in rows)
     # Aggregations, joins and deduplication have what they held of rows that can be read again, and no more.
-    is_rebuilt = not ck.has_state or all(each.is_whole for each in rows)
-    lost, state = (0, "") if is_rebuilt else (None, say("impact.state_from_what_is_there"))
+    kept = kept_state(ck)
+    is_rebuilt = kept == "none" or all(each.is_whole for each in rows)
+    older = say("impact.state_open_from_there" if kept == "unknown" else "impact.state_from_what_is_there")
+    lost, state = (0, "") if is_rebuilt else (None, older)
     if done is None:
         return DeletionImpact(start, None, lost, _joined(_not_counted(ck, rows), state), "needs_input")
     at_most = any(each.is_at_most for each in rows)
@@ -287,6 +315,7 @@ def _exact(
     connectors: ConnectorAnswers,
     files_again: FilesAgain | None,
     rolled_back: str,
+    with_state: bool,
 ) -> DeletionImpact:
     start: Start = "exact position"
     newest = None if sink is None else sink.holds_up_to_batch
@@ -294,20 +323,21 @@ def _exact(
         return _skipped(start, newest, rows)
     if last is None:
         return DeletionImpact(start, 0, 0, say("impact.exact_is_beginning"), "inferred")
+    without = _without_state(ck, with_state)
+    lost, state = without.loses, without.sentence  # what an empty state changes cannot be counted
     if not isinstance(ck.offset(last) if last in ck.offset_files else None, OffsetEntry):
         sentence = say("impact.exact_not_known", batch=last)
-        return DeletionImpact(start, None, None, _joined(sentence, _state_lost(ck)), "needs_input")
+        return DeletionImpact(start, None, None, _joined(sentence, state), "needs_input")
     if sink is not None and newest is not None and newest > last:
-        return _behind_the_table(ck, sink, newest, last)
-    expired, state = sum(each.expired for each in rows), _state_lost(ck)
+        return _behind_the_table(sink, newest, last, without)
+    expired = sum(each.expired for each in rows)
     if expired and not any(each.done is None for each in rows):
         sentence = say("impact.exact_expired", batch=last, rows=_said(expired, rows))
-        return DeletionImpact(start, 0, expired, _joined(sentence, state), "inferred", True)
+        return DeletionImpact(start, without.repeats, expired, _joined(sentence, state), "inferred", True)
     gone = _gone(ck, last, connectors)
     if gone:
         sentence = say("impact.exact_gone", batch=last, gone=gone)
         return DeletionImpact(start, None, None, _joined(sentence, state), "inferred")
-    lost = None if ck.has_state else 0  # what an empty state changes in the results cannot be counted
     if files_again is not None:
         elsewhere = files_again == "elsewhere"
         sentence = say("impact.exact_elsewhere" if elsewhere else "impact.exact_forgotten", batch=last)
@@ -322,7 +352,7 @@ def _exact(
     pending = ck.uncommitted_batch if ck.uncommitted_batch != last else None
     if pending is not None and (sink is None or not sink.has_log):
         sentence = say("impact.exact_pending", batch=last, pending=pending)
-        planned = _offsets_planned(ck, last, pending)
+        planned = _sum((_offsets_planned(ck, last, pending), without.repeats))
         at_most = planned is not None
         return DeletionImpact(start, planned, lost, _joined(sentence, state), "needs_input", at_most)
     if ck.is_async or execution_of(ck).writes_before_logging:
@@ -331,7 +361,7 @@ def _exact(
     has_files = any(source.kind.has_own_log for source in ck.sources)
     sentence = say("impact.exact_by_log" if has_files else "impact.exact", batch=last)
     certainty: Certainty = "certain" if sink is not None else "inferred"
-    return DeletionImpact(start, 0, lost, _joined(sentence, state), certainty)
+    return DeletionImpact(start, without.repeats, lost, _joined(sentence, state), certainty)
 
 
 def _without_whole_log(ck: Checkpoint, batch: int) -> str | None:
@@ -375,7 +405,7 @@ def _gone(ck: Checkpoint, batch: int, connectors: ConnectorAnswers) -> str:
     return "; ".join(say("impact.source_skips", key=each.key, skips=each.point.skips) for each in asked)
 
 
-def _behind_the_table(ck: Checkpoint, sink: SinkState, newest: int, last: int) -> DeletionImpact:
+def _behind_the_table(sink: SinkState, newest: int, last: int, without: WithoutState) -> DeletionImpact:
     """The table has batches after the newest position that the checkpoint knows: a start from there writes
     their rows again."""
     rows = {
@@ -391,9 +421,9 @@ def _behind_the_table(ck: Checkpoint, sink: SinkState, newest: int, last: int) -
         sentence = say("impact.exact_behind", batch=last, newest=newest, ids=ids, written=repeats)
     return DeletionImpact(
         "exact position",
-        repeats,
-        None if ck.has_state else 0,
-        _joined(sentence, _state_lost(ck)),
+        _sum((repeats, without.repeats)),
+        without.loses,
+        _joined(sentence, without.sentence),
         "needs_input" if repeats is None else "certain",
     )
 

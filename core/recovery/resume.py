@@ -11,6 +11,7 @@ from __future__ import annotations
 import textwrap
 from dataclasses import dataclass, replace
 
+from core.analysis.forecast.kept_state import kept_state
 from core.analysis.forecast.model import least_sure
 from core.checkpoint import Checkpoint
 from core.checkpoint.execution_mode import execution_of
@@ -318,8 +319,11 @@ def _query_notes(ck: Checkpoint, source_count: int) -> list[str]:
         notes.append(say("resume.async_progress"))
     if execution_of(ck).writes_before_logging:
         notes.append(say("resume.rows_before_the_log"))
-    if ck.has_state:
+    kept = kept_state(ck)
+    if kept == "here":
         notes.append(say("resume.empty_state"))
+    if kept == "gone":
+        notes.append(say("resume.state_gone"))
     if source_count > 1:
         notes.append(say("resume.several_sources"))
     return notes

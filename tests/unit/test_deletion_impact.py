@@ -309,3 +309,40 @@ def test_logs_that_were_set_back_leave_rows_in_the_sink(samples: Path) -> None:
     ck = Checkpoint.open(str(samples / "hand-made-rewind" / "checkpoint"))
     exact = by_start(judge(ck).impacts)["exact position"]
     assert exact.repeats_rows is None and "is in the sink already" in exact.sentence
+
+
+@pytest.mark.parametrize("sample", ["state-format-2", "missing-delta-file"])
+def test_a_new_checkpoint_for_a_query_whose_state_is_gone_is_not_exact(
+    samples: Path, tmp_path: Path, sample: str
+) -> None:
+    """It was "repeats nothing, loses nothing": ten rows came that the lost state would have dropped."""
+    place = Path(shutil.copytree(samples / sample / "checkpoint", tmp_path / "ck"))
+    d.without("state")(place)
+    ck = Checkpoint.open(str(place))
+    judged = judge(ck)
+    assert judged.forecast.reason == "STATE_FOLDER_MISSING"
+    for price in by_start(judged.impacts).values():
+        assert price.loses_rows is None and price.repeats_rows is None
+    assert "The state is gone already" in by_start(judged.impacts)["exact position"].sentence
+    assert "The state of this checkpoint is gone" in resume_points(ck).note
+    reset = next(each for each in options(judged.recovery(Answers())) if each.id == "reset")
+    assert reset.possible and "If the query deduplicates" in reset.repeats and "The state:" in reset.loses
+
+
+def test_state_that_is_gone_is_seen_where_the_start_fails_before_it(samples: Path, tmp_path: Path) -> None:
+    place = Path(shutil.copytree(samples / "state-format-2" / "checkpoint", tmp_path / "ck"))
+    d.both(d.without("state"), d.holding("offsets/{n+1}", ""))(place)
+    judged = judge(Checkpoint.open(str(place)))
+    assert judged.forecast.reason == "LOG_FILE_UNREADABLE"
+    assert judged.recovery(Answers()).is_state_lost
+    assert by_start(judged.impacts)["exact position"].loses_rows is None
+
+
+def test_a_deduplication_that_starts_empty_repeats_rows_and_an_aggregation_none(samples: Path) -> None:
+    kept = Checkpoint.open(str(samples / "windowed-aggregation-hot-partition" / "checkpoint"))
+    exact = by_start(impact_of_deleting(kept))["exact position"]
+    assert (exact.repeats_rows, exact.loses_rows) == (0, None)
+    dropped = Checkpoint.open(str(samples / "dropduplicates-removed" / "checkpoint"))
+    exact = by_start(impact_of_deleting(dropped))["exact position"]
+    assert (exact.repeats_rows, exact.loses_rows) == (None, None)
+    assert "Rows that the deduplication would have dropped are written." in exact.sentence
