@@ -157,19 +157,20 @@ def verdict(option: Option) -> None:
 def more(found: tuple[Option, ...], option: Option, made: Plan, opened: Opened | None) -> None:
     """What a person looks at before deciding, in tabs: the steps, each kind of sink, each source, all
     options, and what a start without a recovery does."""
-    parts: dict[str, Callable[[], None]] = {}
+    parts: dict[str, tuple[str, Callable[[], None]]] = {}
     if made.steps:
-        parts[say("screen_recovery.tab_steps")] = lambda: steps(made)
-    parts[say("screen_recovery.tab_sinks")] = lambda: consequences(option)
+        parts["steps"] = say("screen_recovery.tab_steps"), lambda: steps(made)
+    parts["sinks"] = say("screen_recovery.tab_sinks"), lambda: consequences(option)
     if made.before_after:
-        parts[say("screen_recovery.before_and_after")] = lambda: before_and_after(made)
-    parts[say("screen_recovery.tab_all", count=len(found))] = lambda: compare(found)
+        parts["before"] = say("screen_recovery.before_and_after"), lambda: before_and_after(made)
+    parts["all"] = say("screen_recovery.tab_all", count=len(found)), lambda: compare(found)
     if opened is not None and (ck := opened.ck) is not None:
-        parts[say("screen_recovery.tab_position")] = lambda: start_position.block(opened, ck)
-        parts[say("screen_recovery.tab_impact")] = lambda: impact_card.card(opened, ck)
-    for tab, show in zip(st.tabs(list(parts)), parts.values(), strict=True):
-        with tab:
-            show()
+        parts["position"] = say("screen_recovery.tab_position"), lambda: start_position.block(opened, ck)
+        parts["impact"] = say("screen_recovery.tab_impact"), lambda: impact_card.card(opened, ck)
+    tabs = selection.tabs("tab", {name: label for name, (label, _) in parts.items()})
+    for name, (_, draw) in parts.items():
+        with tabs[name]:
+            draw()
 
 
 def compare(found: tuple[Option, ...]) -> None:

@@ -123,6 +123,8 @@ def _typed(opened: Opened, ck: Checkpoint, what: What) -> str:
         max_chars=500,
         width=600,
     )
+    if text.strip():
+        links.leaves_out(say("screens.link_with_change"))
     return "".join(char for char in text.strip() if char.isprintable())
 
 

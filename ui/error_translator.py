@@ -11,7 +11,7 @@ from core.analysis.errors import Explanation, explain, named_roots
 from core.checkpoint import Checkpoint
 from core.errors import StorageError
 from core.messages import say, say_of, words
-from ui import cached_answers, cards, finding_cards, open_checkpoints, start_steps
+from ui import cached_answers, cards, finding_cards, links, open_checkpoints, start_steps
 
 _FIELD, _KEPT = "pasted-error", "errors"
 """The field, and the texts for the pages that come after, each with the name of the checkpoint that it was
@@ -51,6 +51,7 @@ def show(ck: Checkpoint | None, opens: Callable[[str], None] | None = None) -> N
         )
         cards.text(private, "small")
         return
+    links.leaves_out(say("screens.link_with_error"))
     try:
         answer = explain(pasted, ck)
     except StorageError as error:

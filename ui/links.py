@@ -41,6 +41,7 @@ PICKED = (
     "depth",
     "ask",
     "column",
+    "tab",
 )
 """The same for choices that are bound by :func:`chosen` and :func:`pick`; ``a_...`` are answers of the
 recovery chooser."""
@@ -62,6 +63,7 @@ _PAGE = re.compile(r"[A-Za-z0-9_.-]{1,80}")
 ANSWER = "a_"
 TYPED_KEY = "typed_key"
 """The field for a key of the state; what is typed there is the user's data and stays out of addresses."""
+_LEFT_OUT = "_left_out"
 LARGEST_NUMBER = 2**53 - 1
 """The largest whole number that a browser keeps exactly."""
 
@@ -139,9 +141,22 @@ def chosen(name: str, known: Iterable[str]) -> str | None:
 
 def entered(page: str) -> None:
     """Once per run, before the page: one visit lasts until another page is opened."""
+    st.session_state[_LEFT_OUT] = []
     before = st.session_state.get(_VISIT)
     if before is None or before[0] != page:
         st.session_state[_VISIT] = (page, 0 if before is None else before[1] + 1)
+
+
+def leaves_out(what: str) -> None:
+    """Notes that the page as it is now shows something that its address does not carry."""
+    noted: list[str] = st.session_state.setdefault(_LEFT_OUT, [])
+    if what not in noted:
+        noted.append(what)
+
+
+def left_out() -> tuple[str, ...]:
+    """What was noted in this run. Call it after the page ran."""
+    return tuple(st.session_state.get(_LEFT_OUT, ()))
 
 
 def given(name: str) -> str | None:

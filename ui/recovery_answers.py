@@ -55,6 +55,13 @@ def given() -> Answers:
     return Answers(values)
 
 
+def note_typed(wanted: list[Field]) -> None:
+    """Says in Copy link which of the texts that the code uses were typed."""
+    typed = [field.label for field in wanted if str(st.session_state.get(TEXT + field.id) or "").strip()]
+    if typed:
+        links.leaves_out(say("screens.link_with_values", fields=typed))
+
+
 def _is_used(name: str, value: str) -> bool:
     """Whether the answer can be used; says why not."""
     try:
@@ -191,6 +198,9 @@ def ask_source(context: RecoveryContext) -> None:
         for what, example in wanted:
             label = say_of("screen_recovery", "SOURCE_FIELDS", what)
             st.text_input(label, key=f"{TEXT}{LOST}{what}", placeholder=example)
+        fields = [("format", say("screen_recovery.source_format"))]
+        fields += [(what, say_of("screen_recovery", "SOURCE_FIELDS", what)) for what, _ in wanted]
+        note_typed([Field(f"{LOST}{what}", label, "") for what, label in fields])
 
 
 def _field(answer: str, example: str) -> Field:
@@ -207,6 +217,7 @@ def ask_texts(wanted: list[Field]) -> None:
         with st.grid(3, min_column_width=220):
             for field in wanted:
                 st.text_input(field.label, key=TEXT + field.id, placeholder=field.example)
+            note_typed(wanted)
             if any(field.id == "query_file" for field in wanted):
                 selection.pick(
                     "Output mode",

@@ -42,6 +42,7 @@ def show(ck: Checkpoint) -> None:
     cards.text(say("screen_changes.result_about"), "small")
     data = _given()
     if data is not None:
+        links.leaves_out(say("screens.link_with_result"))
         _shown(data, ck)
 
 

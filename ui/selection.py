@@ -83,6 +83,21 @@ def pick(
     return None if chosen is None else str(chosen)
 
 
+def tabs(name: str, labels: Mapping[str, str]) -> Mapping[str, Place]:
+    """Tabs of which the address names the chosen one; without a choice it is the first."""
+    refuse(links.refusal(name, labels))
+    key, texts = links.WIDGET + name, list(labels.values())
+    show(key, labels.get(links.chosen(name, labels) or "", texts[0]))
+    made = st.tabs(texts, key=key, on_change=_turned, args=(name, labels))
+    return dict(zip(labels, made, strict=True))
+
+
+def _turned(name: str, labels: Mapping[str, str]) -> None:
+    shown = st.session_state.get(links.WIDGET + name)
+    chosen = next((value for value, text in labels.items() if text == shown), None)
+    links.pick(name, None if chosen == next(iter(labels)) else chosen)
+
+
 def _picked(name: str) -> None:
     links.pick(name, st.session_state.get(links.WIDGET + name))
 

@@ -28,6 +28,7 @@ from ui import (
     open_checkpoints,
     recovery_answers,
     root_listings,
+    uploads,
 )
 from ui.open_checkpoints import Opened
 
@@ -170,8 +171,7 @@ def _main() -> None:
         # link knows the page's choices
         with slot:
             st.code(links.address(), language=None, wrap_lines=True)
-            has_key = bool(st.session_state.get(links.TYPED_KEY))
-            cards.text(say("screens.link_without_key" if has_key else "screens.link_help"), "small")
+            _about_link(opened)
             if opened is not None and opened.ck is not None:
                 kept_views.offer(opened, opened.ck, "keep")
         if opened is not None and opened.ck is not None and page.title not in WITHOUT_LINE:
@@ -186,6 +186,17 @@ def _main() -> None:
                 _last_resort(lambda it: cached_answers.in_header(it, is_shown_below), opened)
         if opened is not None and page.title != LIST:
             browser.tab_title(page.title, opened.title, cached_answers.verdict(opened))
+
+
+def _about_link(opened: Opened | None) -> None:
+    """What the address opens, and what of this view it does not carry."""
+    missing = links.left_out()
+    if opened is not None and uploads.is_name(opened.name):
+        cards.message("doubt", say("screens.link_of_upload"))
+    if missing:
+        cards.message("doubt", say("screens.link_without", missing=missing))
+    elif opened is None or not uploads.is_name(opened.name):
+        cards.text(say("screens.link_help"), "small")
 
 
 def _said_of(unknown: str, shown: str) -> None:

@@ -124,6 +124,8 @@ def _key(choice: Choice) -> Mapping[str, Json] | None:
     """The key that was typed; None while there is none, or it is no object."""
     form = json.dumps(dict.fromkeys(choice.key_columns, "…"), ensure_ascii=False)
     text = st.text_input(say("state_rows.key"), key=links.TYPED_KEY, placeholder=form)
+    if text:
+        links.leaves_out(say("screens.link_with_key"))
     if not text:
         return None
     try:
@@ -181,6 +183,7 @@ def _show(ck: Checkpoint, found: RowsAnswer) -> None:
     columns = as_columns(found, is_revealed)
     tables.table(columns, alt=say("state_rows.table", batch=found.batch_id), absent="null")
     if is_revealed:
+        links.leaves_out(say("screens.link_with_revealed"))
         tables.downloads(columns, f"state-rows-batch-{found.batch_id}", key="state-rows")
 
 

@@ -132,6 +132,7 @@ def _question(
         sql = st.text_area(say("spark.own_query"), key="own_query", help=help_text, height=100) or None
         if sql is None:
             return None
+        links.leaves_out(say("screens.link_with_query"))
     if ready == "per_value" and column is None:
         return None
     try:
@@ -232,6 +233,7 @@ def _ended(ck: Checkpoint, task: Task) -> None:
     columns = as_columns(task, found, is_revealed)
     tables.table(columns, alt=say("spark.result", batch=task.question.batch_id), absent="null")
     if is_revealed:
+        links.leaves_out(say("screens.link_with_revealed"))
         tables.downloads(columns, f"state-by-spark-batch-{task.question.batch_id}", key="state-spark")
 
 

@@ -32,10 +32,21 @@ SENTENCES: dict[str, str] = {
     "open_inner_placeholder": "Choose one to open it",
     "storage_stopped": "Refresh when the storage answers again.",
     "link_help": "This address opens exactly this view. Copy it here or from the address bar.",
-    "link_without_key": (
-        "This address opens this view without the key that was typed: keys of your data stay out of links."
-        " Copy it here or from the address bar."
+    "link_without": (
+        "Not in this address: {missing:listed}. Links carry no typed texts and no files. It opens the rest of"
+        " this view."
     ),
+    "link_of_upload": (
+        "This address works only in this session, and no longer after a reload: the evidence file was"
+        " uploaded here. Hand over the file itself; whoever receives it uploads it again."
+    ),
+    "link_with_key": "the key that was typed",
+    "link_with_values": "the values for the code ({fields:listed})",
+    "link_with_error": "the pasted error",
+    "link_with_change": "the typed value of the change",
+    "link_with_query": "your own query of the state",
+    "link_with_result": "the result of the rehearsal",
+    "link_with_revealed": "the revealed values of the state",
     "deep_working": "Decoding the state files, as this link asks for, for at most {seconds:.0f} s ...",
     "deep_of_evidence": (
         "This link asks for the level deep. It was not run: the evidence has no contents of state files, and"
@@ -114,6 +125,7 @@ NAMES: dict[str, str] = {
     "spark": "Spark version",
     "start": "the next start",
     "store": "store",
+    "tab": "the tab",
     "target": "the sink of the query",
     "tp": "topic partition",
     "what": "a change of",

@@ -109,7 +109,9 @@ def test_an_answer_of_the_recovery_chooser_is_in_the_address_and_survives_a_relo
     one.settle()
     page.get_by_role("tab", name="By kind of sink").click()
     one.wait_for_text("Full table refresh: what repeats and what is lost")
-    assert parameters(page.url) == {"ck": [DIED], "a_sink": ["kafka"], "option": ["full_refresh"]}
+    page.wait_for_url("**tab=sinks**")
+    shown = {"ck": [DIED], "a_sink": ["kafka"], "option": ["full_refresh"], "tab": ["sinks"]}
+    assert parameters(page.url) == shown
 
 
 def test_the_ends_of_a_link_stay_from_page_to_page_and_a_click_on_the_sink_chooses_a_batch(

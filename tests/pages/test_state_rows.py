@@ -58,7 +58,9 @@ def test_one_key(open_page: OpenPage) -> None:
     field.set_value(json.dumps({"store": "web", "window": window})).run()
     assert_no_error(at)
     assert "1 row." in words_of(at)
-    assert "web" not in str(dict(at.query_params)) and "without the key that was typed" in words_of(at)
+    assert "web" not in str(
+        dict(at.query_params)
+    ) and "Not in this address: the key that was typed." in words_of(at)
     next(field for field in at.text_input if field.key == "typed_key").set_value("web").run()
     assert_no_error(at)
     assert "A key is a JSON object" in words_of(at)
