@@ -38,6 +38,11 @@ MIN_LOG_SPAN_MS = 10_000
 """Files that lie 10 times closer together than their batches (over at least 10 s) were written by a copy, not
 by the batches."""
 
+WHOLE_SECOND_MS = 1_000
+CLOCK_STEP_MS = 50
+"""How far two file times may be from each other for no other reason than how they are kept: object stores
+keep whole seconds, file systems a few milliseconds."""
+
 USUAL_BATCHES = 50
 """Of so many of the newest committed batches what is usual is taken."""
 
@@ -186,7 +191,12 @@ def build_timeline(ck: Checkpoint) -> Timeline:
         ):
             log_ms[at] = entry.timestamp_ms
 
+    execution = execution_of(ck)
     copy = _written_by_a_copy(offset_file_ms, log_ms)
+    if not ck.is_async and execution.mode != "continuous":
+        copy |= _closer_than_batches(offset_file_ms, log_ms)
+        if execution.mode == "micro_batch" and _is_out_of_order(offset_file_ms, commit_file_ms):
+            copy |= (offset_file_ms >= 0) & (log_ms >= 0)
     if copy.any():  # files that are not newer than a known copy were copied with it, read or not
         newest_copy_ms = int(offset_file_ms[copy].max())
         offset_file_ms[offset_file_ms <= newest_copy_ms] = UNKNOWN_MS
@@ -194,7 +204,7 @@ def build_timeline(ck: Checkpoint) -> Timeline:
     from_log = log_ms >= 0
     planned_ms = np.where(from_log, log_ms, offset_file_ms)
     # In real-time and continuous mode the offset file is written at the end of its batch too.
-    is_at_the_end = execution_of(ck).writes_before_logging
+    is_at_the_end = execution.writes_before_logging
     duration_ms = differences(commit_file_ms, log_ms if is_at_the_end else offset_file_ms)
     gap_ms = np.full(len(ids), UNKNOWN_MS, dtype=np.int64)
     gap_ms[:-1] = differences(planned_ms[1:], planned_ms[:-1])
@@ -287,6 +297,39 @@ def _written_by_a_copy(file_ms: Ints, log_ms: Ints) -> Flags:
         if log_span >= MIN_LOG_SPAN_MS and int(np.ptp(file_ms[near])) * COPY_SPAN_RATIO < log_span:
             return both
     return copy
+
+
+def _closer_than_batches(file_ms: Ints, log_ms: Ints) -> Flags:
+    """Which offset files lie closer together than Spark can have written them, from the oldest on that were
+    read.
+
+    Spark plans a batch after it has written the offset file of the one before. From the first offset file to
+    the last thus passes at least the time between the plans of the second batch and of the last, whatever
+    the clocks of driver and store say, and however fast the query is.
+    """
+    copy: Flags = np.zeros(len(file_ms), dtype=np.bool_)
+    read = np.flatnonzero((file_ms >= 0) & (log_ms >= 0) & (np.abs(file_ms - log_ms) <= FAR_FROM_LOG_MS))
+    if len(read) < 3:
+        return copy
+    files, planned = file_ms[read], log_ms[read]
+    span = np.maximum.accumulate(files) - np.minimum.accumulate(files)
+    at_least = planned - planned[1]
+    step = CLOCK_STEP_MS if np.any(files % WHOLE_SECOND_MS) else WHOLE_SECOND_MS
+    closer = (span + step < at_least) & (span * COPY_SPAN_RATIO < at_least)
+    if closer.any():
+        copy[read[: int(np.flatnonzero(closer)[-1]) + 1]] = True
+    return copy
+
+
+def _is_out_of_order(offset_ms: Ints, commit_ms: Ints) -> bool:
+    """Whether most times contradict the order in which micro-batches write: ``offsets/N``, ``commits/N``,
+    ``offsets/N+1``. A copy goes directory by directory. A single file that was replaced is no copy."""
+    own = (offset_ms >= 0) & (commit_ms >= 0)
+    following = (commit_ms[:-1] >= 0) & (offset_ms[1:] >= 0)
+    against = int(np.count_nonzero(own & (commit_ms < offset_ms)))
+    against += int(np.count_nonzero(following & (commit_ms[:-1] > offset_ms[1:])))
+    # of the two pairs of a batch a copy can contradict one only
+    return against >= 2 and against * 4 > int(np.count_nonzero(own)) + int(np.count_nonzero(following))
 
 
 def _times(ids: Ints, file_ms: Ints, from_log: Flags, copy: Flags) -> tuple[Times, str]:

@@ -78,6 +78,64 @@ def test_a_copy_made_right_after_a_short_run_is_seen_by_how_close_its_files_lie(
     assert timeline_of(root).is_copy
 
 
+def short_run(root: Path, gap_ms: int) -> Path:
+    """Eight batches, ``gap_ms`` from one to the next."""
+    kafka_checkpoint(root, range(8))
+    for batch in range(8):
+        text = offset_text([kafka_offset(batch)], timestamp_ms=START_MS + gap_ms * batch)
+        write(root, {f"offsets/{batch}": text})
+    return root
+
+
+def set_times(root: Path, times: dict[str, int]) -> Path:
+    for name, ms in times.items():
+        os.utime(root / name, ns=(ms * 1_000_000,) * 2)
+    return root
+
+
+NAMES = [f"{log}/{batch}" for log in ("commits", "offsets") for batch in range(8)]
+
+
+@pytest.mark.parametrize("gap_ms", [60, 1_000])
+def test_a_copy_of_a_short_run_is_seen(tmp_path: Path, gap_ms: int) -> None:
+    """All within two milliseconds, which no query reaches whose log says otherwise."""
+    root = set_times(
+        short_run(tmp_path, gap_ms), {name: START_MS + 22_000 + at // 8 for at, name in enumerate(NAMES)}
+    )
+    timeline = timeline_of(root)
+    assert timeline.is_copy and not timeline.has_durations
+
+
+def test_an_upload_that_takes_as_long_as_the_batches_is_seen_by_the_order(tmp_path: Path) -> None:
+    """Directory by directory, whole seconds, as an object store keeps them."""
+    root = set_times(
+        short_run(tmp_path, 1_000), {name: START_MS + 60_000 + at * 1_000 for at, name in enumerate(NAMES)}
+    )
+    timeline = timeline_of(root)
+    assert timeline.is_copy and not timeline.has_durations
+
+
+@pytest.mark.parametrize("whole", [1, 1_000])
+@pytest.mark.parametrize("skew_ms", [-90_000, 0, 90_000])
+@pytest.mark.parametrize("gap_ms", [10, 60, 400, 3_000])
+def test_a_fast_query_is_no_copy_whatever_its_clocks_say(
+    tmp_path: Path, gap_ms: int, skew_ms: int, whole: int
+) -> None:
+    """The clock of the store differs from that of the driver, and may keep whole seconds."""
+    times = {}
+    for batch in range(8):
+        planned = START_MS + gap_ms * batch + skew_ms
+        times[f"offsets/{batch}"] = (planned + gap_ms // 5) // whole * whole
+        times[f"commits/{batch}"] = (planned + gap_ms * 4 // 5) // whole * whole
+    assert not timeline_of(set_times(short_run(tmp_path, gap_ms), times)).is_copy
+
+
+def test_a_file_that_was_put_back_makes_no_copy(tmp_path: Path) -> None:
+    root = times_of_batches(kafka_checkpoint(tmp_path, range(6)))
+    set_times(root, {"offsets/2": START_MS + 300_000, "commits/3": START_MS + 300_000})
+    assert not timeline_of(root).is_copy
+
+
 def test_batches_that_were_written_after_a_copy_keep_their_file_times(tmp_path: Path) -> None:
     root = times_of_batches(kafka_checkpoint(tmp_path, range(6)))
     restored_ms = START_MS + 86_400_000
