@@ -199,9 +199,9 @@ SENTENCES: dict[str, str] = {
     "wrong_partition_or_rule": (
         "{rows:,} of the {looked_at:,} rows that were looked at are, by Spark's rule, in a partition that"
         " their key does not belong to; {count:,} of those in {directory} belong to partition {target}. Were"
-        " files or directories of partitions exchanged? Then Spark does not find these rows, or finds older ones, and"
-        " the results are wrong without an error. Only an engine with another rule would be right to put them"
-        " there."
+        " files or directories of partitions exchanged? Then Spark does not find these rows, or finds older"
+        " ones, and the results are wrong without an error. Only an engine with another rule would be right"
+        " to put them there."
     ),
     "operator_metadata_unreadable": (
         "{path} {clause}: Spark ignores it and writes a new one; a change of the stateful operators is not"
