@@ -190,12 +190,12 @@ def _main() -> None:
 
 def _about_link(opened: Opened | None) -> None:
     """What the address opens, and what of this view it does not carry."""
-    missing = links.left_out()
-    if opened is not None and uploads.is_name(opened.name):
+    missing, is_upload = links.left_out(), opened is not None and uploads.is_name(opened.name)
+    if is_upload:
         cards.message("doubt", say("screens.link_of_upload"))
     if missing:
         cards.message("doubt", say("screens.link_without", missing=missing))
-    elif opened is None or not uploads.is_name(opened.name):
+    elif not is_upload:
         cards.text(say("screens.link_help"), "small")
 
 

@@ -40,23 +40,25 @@ def wrong_state(operator: OperatorState) -> DataEffect:
 
 def misplaced_rows(facts: Sequence[StoreFacts]) -> tuple[list[Damage], list[str]]:
     """One damage for each store that holds rows which Spark will look for in another partition; and what was
-    not checked: stores with rows elsewhere of which it cannot be told which of both rules holds."""
+    not checked: stores whose rows lie as another rule would put them."""
     found: list[Damage] = []
     open_ends: list[str] = []
     for items in _by_store(facts):
-        rows, looked_at = _rows_elsewhere(items), sum(each.looked_at for _, each in items)
-        if rows and _is_plausible(items):
+        rows = _rows_elsewhere(items)
+        if not rows:
+            continue
+        if _is_plausible(items):
             found.append(_damage(items, "inferred"))
-        elif rows and not _is_by_chance(items):
+        elif not _is_by_chance(items):
             found.append(_damage(items, "needs_input"))
-        elif rows:
+        else:
             operator_id = items[0][0].store.operator.operator_id
             open_ends.append(
                 say(
                     "findings_checks.unchecked_placement",
                     operator=operator_id,
                     rows=rows,
-                    looked_at=looked_at,
+                    looked_at=_looked_at(items),
                 )
             )
     return found, open_ends
@@ -76,6 +78,10 @@ def _rows_elsewhere(items: Sequence[_Looked]) -> int:
     return sum(found.rows for _, found in items)
 
 
+def _looked_at(items: Sequence[_Looked]) -> int:
+    return sum(found.looked_at for _, found in items)
+
+
 def _damage(items: Sequence[_Looked], certainty: Literal["inferred", "needs_input"]) -> Damage:
     wrong = [(item, found) for item, found in items if found.rows]
     first, of_first = wrong[0]
@@ -85,7 +91,7 @@ def _damage(items: Sequence[_Looked], certainty: Literal["inferred", "needs_inpu
         if certainty == "inferred"
         else "findings_checks.wrong_partition_or_rule",
         rows=_rows_elsewhere(items),
-        looked_at=sum(found.looked_at for _, found in items),
+        looked_at=_looked_at(items),
         count=count,
         directory=first.store.directory,
         target=target,
@@ -104,7 +110,7 @@ def _damage(items: Sequence[_Looked], certainty: Literal["inferred", "needs_inpu
 def _is_by_chance(items: Sequence[_Looked]) -> bool:
     """Whether many rows agree with the hash no more often than they would by another rule."""
     partitions = items[0][0].store.operator.expected_partitions or 1
-    looked_at = sum(found.looked_at for _, found in items)
+    looked_at = _looked_at(items)
     right = looked_at - _rows_elsewhere(items)
     by_chance, spread = looked_at / partitions, math.sqrt(looked_at * (partitions - 1)) / partitions
     return looked_at >= _MANY_ROWS and right <= by_chance + _FAR_FROM_CHANCE * spread
@@ -117,8 +123,8 @@ def _is_plausible(items: Sequence[_Looked]) -> bool:
     Anything else may mean that this query's engine spreads its rows by another rule, which is no damage.
     """
     seen = {item.store.partition.partition_id: found for item, found in items}
-    right = sum(found.looked_at - found.rows for found in seen.values())
-    looked_at = sum(found.looked_at for found in seen.values())
+    looked_at = _looked_at(items)
+    right = looked_at - _rows_elsewhere(items)
     if right >= 0.9 * looked_at:
         return True
     exchanged = {place: found for place, found in seen.items() if found.rows}
