@@ -221,8 +221,11 @@ SENTENCES: dict[str, str] = {
         " functions"
     ),
     "not_checked_no_batch": (
-        "whether the query fits the operators, the state and the sink, and which rows it gives:"
-        " no row went through it"
+        "whether the query fits the operators, the state and the sink, and which rows it gives: no batch ran"
+    ),
+    "not_checked_skipped": (
+        "whether the query fits the operators, the state and the sink, and which rows it gives: no row went"
+        " through it"
     ),
     "not_checked_sink": "what the real sink makes of these rows",
     "not_checked_later": "what comes after {batches:counted batch/batches}",

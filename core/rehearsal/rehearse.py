@@ -307,7 +307,9 @@ def _keys(ck: Checkpoint) -> tuple[str, ...]:
 def _not_checked(
     form: str, question: RehearsalQuestion, run: QueryRun, against: Against | None
 ) -> tuple[str, ...]:
-    found: list[str] = [] if run.has_tried else [say("rehearse.not_checked_no_batch")]
+    found: list[str] = []
+    if not run.has_tried:
+        found = [say("rehearse.not_checked_skipped" if run.batches else "rehearse.not_checked_no_batch")]
     found.append(say("rehearse.not_checked_own_writes"))
     if form == "recorded":
         found.append(say("rehearse.not_checked_sink"))
