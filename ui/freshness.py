@@ -23,6 +23,7 @@ from ui.open_checkpoints import Opened
 from ui.readings import Reading
 
 AGE_SECONDS = 30  # the age is written again this often when nobody looks for newer batches
+SHOWN_FROM_MS = 60_000  # a younger age is wrong before the line is drawn again
 _SHARED_SECONDS = 5  # viewers of the same reading share what one of them saw
 
 _run = threading.local()
@@ -72,9 +73,12 @@ def _line(key: Reading, kept: weakref.ref[Checkpoint]) -> None:
     readings.look_at(key)
     is_whole = getattr(_run, "is_whole", False)
     since = None if is_whole or not get_settings().look_for_new_seconds else _since(key, ck)
-    age = words.age(int(time.time() * 1000) - ck.read_at_ms)
+    is_followed = bool(st.session_state.get("follow"))
     with st.container(key="read-at", width="content", horizontal=True, vertical_alignment="center"):
-        cards.text(say("screens.read_at", clock=words.clock(ck.read_at_ms), age=age), "small", "content")
+        cards.text(_read_at(ck), "small", "content")
+        if is_followed and get_settings().look_for_new_seconds:
+            every = say("screens.followed", seconds=get_settings().look_for_new_seconds)
+            cards.text(every, "small", "content")
         if ck.looked_at_ms > ck.read_at_ms:
             looked = say("screens.nothing_new", clock=words.clock(ck.looked_at_ms))
             cards.text(looked, "small", "content")
@@ -92,11 +96,20 @@ def _line(key: Reading, kept: weakref.ref[Checkpoint]) -> None:
         if since.what == "unknown":
             cards.text(say("screens.since_unknown", reason=since.reason), "small", "content")
             return
-        is_followed = bool(st.session_state.get("follow"))
         cards.text(_sentence(since), "small", "content")
         if is_followed or st.button(say("screens.since_show"), key="since-show", type="tertiary"):
             open_checkpoints.refresh(key[0])
             st.rerun()
+
+
+def _read_at(ck: Checkpoint) -> str:
+    """The time of the reading; how long ago that was only in units that stay true until the line is drawn
+    again."""
+    clock, age_ms = words.clock(ck.read_at_ms), int(time.time() * 1000) - ck.read_at_ms
+    seconds = get_settings().look_for_new_seconds or AGE_SECONDS
+    if age_ms < SHOWN_FROM_MS or seconds > SHOWN_FROM_MS // 1000:
+        return say("screens.read_at_clock", clock=clock)
+    return say("screens.read_at", clock=clock, age=words.age(age_ms))
 
 
 def _sentence(since: WrittenSince) -> str:

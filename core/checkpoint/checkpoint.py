@@ -306,6 +306,11 @@ class Checkpoint:
         return directory.checksums_of - directory.files.keys()
 
     @property
+    def metadata_file(self) -> FileInfo | None:
+        """The file ``metadata`` as it was listed."""
+        return self._layout.metadata
+
+    @property
     def source_directories(self) -> tuple[str, ...]:
         """The directories below ``sources/``, whether or not the offset log knows the source."""
         return tuple(f"sources/{name}" for name in self._layout.source_directories)

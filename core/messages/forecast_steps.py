@@ -76,6 +76,11 @@ SENTENCES: dict[str, str] = {
         "offsets/ and commits/ are empty, as before the first batch. If batches have run, their files were"
         " removed: what the sources still have is then read and delivered again."
     ),
+    "fresh_start_starting": (
+        "{path} was written less than a minute before this was read, and no batch is planned yet: a query may"
+        " be starting for the first time. If none is running, look whether batches have run: if their files"
+        " were removed, what the sources still have is read and delivered again."
+    ),
     "fresh_start_risk": (
         "offsets/ and commits/ have no batch, but {path} shows that this checkpoint has been used: Spark"
         " starts from scratch without an error and delivers again what the sources still have."

@@ -62,6 +62,8 @@ SENTENCES: dict[str, str] = {
         " listed in full."
     ),
     "read_at": "read at {clock}, {age}",
+    "read_at_clock": "read at {clock}",
+    "followed": "followed: looked at every {seconds:number} s",
     "nothing_new": "no newer batch at {clock}; state and older files not listed again",
     "list_everything": "List everything",
     "since_planned": "batch {batch} was planned since, maybe later ones too",

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import fsspec
@@ -19,7 +20,7 @@ from core.storage.local import LocalStore
 from core.storage.roots import FoundCheckpoints
 from tests.pages.conftest import OpenPage, assert_no_error, words_of
 from tests.support.build import commit_text, copy_sample, kafka_checkpoint, kafka_offset, offset_text, write
-from ui import open_checkpoints, root_listings
+from ui import freshness, open_checkpoints, root_listings
 
 
 def test_a_session_keeps_its_view_until_refresh(open_page: OpenPage, tmp_path: Path) -> None:
@@ -40,6 +41,19 @@ def test_a_session_keeps_its_view_until_refresh(open_page: OpenPage, tmp_path: P
     assert_no_error(at)
     shown = words_of(at)
     assert "Last committed\nbatch 3" in shown and "batch 4 is planned and not committed" in shown
+
+
+def test_the_age_of_a_reading_is_true_until_the_line_is_drawn_again(
+    open_page: OpenPage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at = open_page("overview", kafka_checkpoint(tmp_path, range(3)), follow="true")
+    assert_no_error(at)
+    shown = words_of(at)
+    assert "read at " in shown and "UTC, just now" not in shown
+    assert "followed: looked at every 30 s" in shown
+    monkeypatch.setattr(freshness, "time", SimpleNamespace(time=lambda: time.time() + 130))
+    at.run()
+    assert "UTC, 2 min ago" in words_of(at)
 
 
 def test_a_new_session_does_not_get_what_another_one_read_long_ago(

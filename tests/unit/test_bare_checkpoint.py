@@ -86,6 +86,35 @@ def test_hidden_checksums_alone_are_no_old_files(tmp_path: Path) -> None:
     assert said(tmp_path).outcome == "fresh_start"
 
 
+def starting(root: Path, age_seconds: int, entries: int = 1) -> Path:
+    """What a query has written before it plans batch 0, or more ``entries`` of its source."""
+    files = {f"sources/0/{number}": files_entry(number) for number in range(entries)}
+    write(root, {**LEFT["metadata"], **files})
+    for log in ("offsets", "commits"):
+        (root / log).mkdir()
+    for path in root.rglob("*"):
+        os.utime(path, (time.time() - age_seconds,) * 2)
+    return root
+
+
+def test_a_query_that_starts_for_the_first_time_is_no_alarm(tmp_path: Path) -> None:
+    answer = said(starting(tmp_path, age_seconds=10))
+    assert answer.outcome == "fresh_start" and not answer.is_data_risk
+    assert [(risk.id, risk.weight, risk.certainty) for risk in answer.risks] == [
+        ("FRESH_START", "note", "needs_input")
+    ]
+    assert "a query may be starting for the first time" in answer.sentence
+    assert "has been used" not in answer.sentence
+
+
+@pytest.mark.parametrize(("age_seconds", "entries"), [(120, 1), (10, 2)])
+def test_older_files_and_later_entries_show_that_it_was_used(
+    tmp_path: Path, age_seconds: int, entries: int
+) -> None:
+    answer = said(starting(tmp_path, age_seconds, entries))
+    assert answer.is_data_risk and "sources/0 shows that this checkpoint has been used" in answer.sentence
+
+
 def test_metadata_alone_is_for_attention(tmp_path: Path) -> None:
     answer = said(write(tmp_path, LEFT["metadata"]))
     assert [(risk.id, risk.weight) for risk in answer.risks] == [("FRESH_START", "attention")]

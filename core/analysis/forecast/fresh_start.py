@@ -66,7 +66,31 @@ def from_scratch(s: RestartContext) -> Verdict:
     return replace(verdict, certainty="inferred", not_checked=(*verdict.not_checked, note))
 
 
+def _written_by_a_first_start(s: RestartContext) -> str | None:
+    """The newest of the files that Spark writes before ``offsets/0``: ``metadata``, and entry 0 of each
+    source. None where one is missing or not so young, and where more is there than a first start leaves."""
+    ck = s.checkpoint
+    if ck.metadata_file is None or ck.has_state or not ck.has_log_directories:
+        return None
+    directories = s.source_directories
+    listings = ck.door.list(directories, known_there=True) if directories else {}
+    found = [info for directory in directories for info in listings[directory].files.values()]
+    found = [info for info in found if not is_hidden_checksum(info.path.rpartition("/")[2])]
+    if any(info.path.rpartition("/")[2] != "0" for info in found):
+        return None
+    files = [ck.metadata_file, *found]
+    ages = [ck.read_at_ms - info.modified_ms for info in files if info.modified_ms is not None]
+    is_young = len(ages) == len(files) and all(abs(age) < BEING_WRITTEN_MS for age in ages)
+    return max(files, key=lambda info: info.modified_ms or 0).path if is_young else None
+
+
 def _scratch(s: RestartContext) -> Verdict:
+    young = _written_by_a_first_start(s)
+    if young is not None:
+        sentence = say("forecast_steps.fresh_start_starting", path=young)
+        risk = Risk("FRESH_START", sentence, (Evidence(young),), FROM_SCRATCH, "needs_input", "note")
+        note = say("forecast_steps.first_start")
+        return Verdict(note=note, risks=(risk,), starts_from_scratch=True)
     used = tuple(Evidence(path) for path in _signs_of_life(s))
     logs = (Evidence("offsets"), Evidence("commits"))
     if used:
