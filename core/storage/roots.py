@@ -123,8 +123,10 @@ def resolve_link(link: str, settings: Settings) -> Location:
             link,
         )
     root = configured[name]
-    parts = _decoded(relative).split("/") if relative else []
-    if any(part in ("", ".", "..") or "\0" in part for part in parts):
+    # A percent sign may be part of a name: behind it only steps that lead elsewhere are looked for.
+    steps = _decoded(relative).split("/")
+    has_empty_part = bool(relative) and "" in relative.split("/")
+    if has_empty_part or any(step in (".", "..") or "\0" in step for step in steps):
         raise NotAllowed(say("storage.link_leads_out", link=link, name=name), link)
     location = child_of(root, relative) if relative else root
     if not _is_below(location, root):

@@ -124,6 +124,19 @@ def test_no_link_leads_out_of_its_root(tree: Path, relative: str, address: str) 
         )
 
 
+@pytest.mark.parametrize("name", ["per%20cent%2F", "100%", "%2Fetc", "a%2F%2Fb", "%", "%25"])
+def test_a_percent_sign_in_the_name_of_a_directory_is_part_of_the_name(tree: Path, name: str) -> None:
+    place = tree / "checkpoints" / name
+    (place / "offsets").mkdir(parents=True)
+    s = settings(team=str(tree / "checkpoints"))
+    assert f"team/{name}" in find_checkpoints("team", s).links
+    for text in (f"team/{name}", str(place)):
+        location = locate(text, s)
+        assert location.path == str(place) and link_for(location, s) == f"team/{name}"
+    remote = settings(prod="s3://bucket/checkpoints")
+    assert locate(f"prod/{name}", remote).url == f"s3://bucket/checkpoints/{name}"
+
+
 def test_a_symbolic_link_below_a_root_leads_out_of_it_for_nobody(tree: Path) -> None:
     (tree / "checkpoints/door").symlink_to(tree / "secret")
     s = settings(SERVER, team=str(tree / "checkpoints"))
