@@ -18,6 +18,7 @@ from core.analysis.recorded_contents import lacks_contents, recorded_contents
 from core.analysis.timeline import Timeline, build_timeline
 from core.checkpoint import Checkpoint, Source
 from core.checkpoint.model import OperatorState, StateInventory
+from core.checkpoint.recovery_copies import recovery_copy
 from core.checkpoint.state import state_inventory
 from core.checkpoint.state_content.row_target import Choice
 from core.checkpoint.state_content.state_difference import read_difference
@@ -25,7 +26,7 @@ from core.checkpoint.state_content.state_rows import RowsAnswer, RowsQuestion, r
 from core.connectors import ConnectorAnswers
 from core.errors import NotACheckpoint, ResumeError, StorageError, UsageError
 from core.judgement import Judgement, judge
-from core.messages import say, words
+from core.messages import say, say_of, words
 from core.recovery import Advice, Answers, DeletionImpact, ResumeAnswer
 from core.rehearsal.command import rehearse_command as filled_in
 from ui import cards, connectors, readings, recovery_answers
@@ -377,11 +378,14 @@ def source_words(source: Source) -> str:
 
 
 def what_it_is(ck: Checkpoint) -> str:
-    """One line: the sources, whether there is state, which Spark wrote it. Costs no request."""
+    """One line: the sources, whether there is state, which Spark wrote it, and whether a recovery script left
+    it behind. Costs no request."""
     sources = " + ".join(source_words(source) for source in ck.sources) or say("screens.no_source_short")
     kept = "stateful" if ck.has_state else "no state/" if ck.offset_ids or ck.commit_ids else ""
     spark = spark_words(ck)
-    return sources + (f" → {kept}" if kept else "") + (f" · {spark}" if spark else "")
+    copy = recovery_copy(ck.location.url, ck.last_committed_batch)
+    left = say_of("survey", "RECOVERY_COPIES", copy) if copy is not None else ""
+    return " · ".join(part for part in (sources + (f" → {kept}" if kept else ""), spark, left) if part)
 
 
 def spark_words(ck: Checkpoint) -> str:

@@ -13,6 +13,13 @@ STATUS_WORDS: dict[str, str] = {
 }
 """What happens at the next start."""
 
+RECOVERY_COPIES: dict[str, str] = {
+    "backup": "backup of a recovery, not used",
+    "put_aside": "put aside by a recovery, not used",
+    "unfinished": "unfinished copy of a recovery, not used",
+}
+"""What a recovery script left beside a checkpoint, by its name."""
+
 COUNTS: dict[str, str] = {
     "fails": "{n:number} {n:one fails/fail}",
     "reruns": "{n:number} {n:one re-runs/re-run} a batch",
@@ -25,6 +32,8 @@ COUNTS: dict[str, str] = {
 """How many checkpoints have a status."""
 
 SENTENCES: dict[str, str] = {
+    "recovery_copy": "By its name: {what}. If a query is started from it all the same: {then}",
+    "not_counted": "not counted",
     "too_slow": "Not read within {seconds} s (setting survey_seconds). That is no damage.",
     "fails_in": "fails in batch {batch}",
     "reruns_batch": "re-runs batch {batch}",

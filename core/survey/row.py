@@ -21,6 +21,7 @@ from core.analysis.timeline import USUAL_BATCHES, Timeline, build_timeline, usua
 from core.analysis.watermark import watermark_history
 from core.checkpoint import Checkpoint
 from core.checkpoint.model import OperatorState
+from core.checkpoint.recovery_copies import recovery_copy
 from core.checkpoint.state import state_inventory
 from core.errors import CheckpointExplorerError, place_of
 from core.judgement import Judgement, judge
@@ -85,7 +86,8 @@ class SurveyRow:
     """One checkpoint of a survey.
 
     ``status``: the outcome of the forecast; ``unused`` when the pipeline starts from another one (finding
-    ``NOT_IN_USE``, the only one that is then counted), ``unknown`` when something that the next start needs
+    ``NOT_IN_USE``, the only one that is then counted) or a recovery script left it behind
+    (:mod:`core.checkpoint.recovery_copies`), ``unknown`` when something that the next start needs
     could not be read, ``unreadable`` when nothing could (``error`` says why; that is no damage). ``path`` is
     relative to ``root``, "" when the root is the checkpoint itself. ``next_batch`` is the first batch of the
     next start.
@@ -143,6 +145,9 @@ class SurveyRow:
     @property
     def next_start(self) -> Sentence:
         """What happens at the next start, in a few words: ``re-runs batch 8``."""
+        copy = recovery_copy(self.location, self.last_committed_batch)
+        if self.status == "unused" and copy is not None:
+            return say_of("survey", "RECOVERY_COPIES", copy)
         if self.next_batch is not None and self.status == "fails":
             return say("survey.fails_in", batch=self.next_batch)
         if self.next_batch is not None and self.status == "reruns":
@@ -151,7 +156,10 @@ class SurveyRow:
 
     @property
     def no_finding(self) -> Sentence:
-        """That nothing was found, and in what: a stall shows in more batches than a survey reads."""
+        """That nothing was found, and in what: a stall shows in more batches than a survey reads. Of what no
+        start uses no finding is counted."""
+        if self.status == "unused":
+            return say("survey.not_counted")
         if not self.read_batches:
             return say("survey.none_in_newest")
         return say("survey.none_in", n=self.read_batches)
@@ -230,12 +238,15 @@ def _looked_into(place: Location, settings: Settings, level: Level) -> SurveyRow
     ck.load(ck.offset_ids[-newest:])
     judgement = judge(ck, level=level, newest=newest)
     forecast, report = judgement.forecast, judgement.findings
+    copy, sentence = recovery_copy(place.url, ck.last_committed_batch), str(forecast.sentence)
+    if copy is not None:
+        sentence = say("survey.recovery_copy", what=say_of("survey", "RECOVERY_COPIES", copy), then=sentence)
     row = SurveyRow(
         location=place.url,
         root=place.url,
         path="",
-        status=_status(judgement, forecast),
-        sentence=str(forecast.sentence),
+        status=_status(judgement, forecast) if copy is None else "unused",
+        sentence=sentence,
         read_at_ms=ck.read_at_ms,
         certainty=forecast.certainty,
         is_temporary=is_temporary_place(place.url),

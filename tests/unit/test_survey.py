@@ -15,8 +15,12 @@ import pytest
 
 from core.analysis.findings.practice_checks import is_temporary_place
 from core.checkpoint import Checkpoint
+from core.checkpoint.recovery_copies import recovery_copy
 from core.cli import main
 from core.judgement import judge
+from core.recovery import Answers
+from core.recovery.places import beside
+from core.recovery.repairs import REPAIRS
 from core.settings import DEFAULTS, Settings
 from core.storage import Location
 from core.storage.checkpoint_search import Search
@@ -92,6 +96,49 @@ def test_a_checkpoint_that_takes_too_long_is_a_row(tmp_path: Path, monkeypatch: 
     row = survey_row(place, DEFAULTS.model_copy(update={"survey_seconds": 0.1}))
     assert row.status == "unreadable" and row.error is not None and "survey_seconds" in row.error
     assert row.seconds < 5
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("orders.backup-batch-4", "backup of a recovery, not used"),
+        ("orders.before-refresh-batch-4", "put aside by a recovery, not used"),
+        ("orders.rewound-to-batch-2.preparing", "unfinished copy of a recovery, not used"),
+    ],
+)
+def test_what_a_recovery_left_behind_stands_last_and_says_what_it_is(
+    tmp_path: Path, name: str, words: str
+) -> None:
+    place = kafka_checkpoint(tmp_path / name, range(5))
+    (place / "offsets" / "4").write_text("")
+    plain = survey_row(str(shutil.copytree(place, tmp_path / "orders")))
+    row = survey_row(str(place))
+    assert plain.status != "unused" and plain.has_problems
+    assert (row.status, str(row.next_start), row.has_problems) == ("unused", words, False)
+    assert str(row.no_finding) == "not counted" and row.worst_finding is None
+    assert row.sentence.startswith(f"By its name: {words}.") and plain.sentence in row.sentence
+    assert sorted([plain, row], key=attention) == [plain, row]
+
+
+@pytest.mark.parametrize(
+    "name", ["orders.backup-batch-3", "orders.rewound-to-batch-2", "backup-batch-4", "jobs.preparing"]
+)
+def test_what_a_query_runs_on_is_no_copy_of_a_recovery(tmp_path: Path, name: str) -> None:
+    """A batch after the one in the name, a checkpoint that was made to be started, names of their own."""
+    assert survey_row(str(kafka_checkpoint(tmp_path / name, range(5)))).status == "resumes"
+
+
+def test_the_copies_of_every_repair_are_known_while_they_are_unfinished() -> None:
+    ck = Checkpoint.open(str(SAMPLES / "windowed-aggregation-hot-partition" / "checkpoint"))
+    context = judge(ck).recovery(Answers({}))
+    for repair in REPAIRS.values():
+        assert recovery_copy(f"/data/orders.{repair.suffix(context)}.preparing", None) == "unfinished"
+    for what in ("reset-after-batch", "refresh-after-batch"):
+        made = beside(context, "pyspark", what)
+        assert made and recovery_copy(f"{made}.preparing", None) == "unfinished"
+    for what, kind in (("backup-batch", "backup"), ("before-refresh-batch", "put_aside")):
+        made = beside(context, "pyspark", what)
+        assert made and recovery_copy(made, ck.last_committed_batch) == kind
 
 
 def test_temporary_places_are_marked(tmp_path: Path) -> None:
