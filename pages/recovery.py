@@ -11,6 +11,7 @@ from core.checkpoint import Checkpoint
 from core.errors import StorageError
 from core.judgement import judge
 from core.messages import say, words
+from core.messages.controls import SOURCE_AND_SINK, on_page
 from core.messages.screen_recovery import ROWS
 from core.recovery import (
     Advice,
@@ -72,7 +73,7 @@ def main() -> None:
         recovery_answers.ask_source(context)
     impact_card.in_one_line(opened, ck)
     found = options(context)
-    cards.text(say("screen_recovery.options"), "section")
+    cards.said(say("screen_recovery.options"), "section")
     chosen = choose(found)
     recovery_answers.ask_numbers(chosen.id)
     report = cached_answers.findings(opened, ck)
@@ -85,18 +86,18 @@ def main() -> None:
 def without_checkpoint(ck: Checkpoint, is_choice_open: bool) -> None:
     """The checkpoint is gone, or nobody can open it: what source and sink allow. ``is_choice_open``: none was
     chosen."""
-    cards.text(say("screen_recovery.lost"), "lead")
-    cards.text(say("screen_recovery.lost_what"), "small")
+    cards.said(say("screen_recovery.lost"), "lead")
+    cards.said(say("screen_recovery.lost_what"), "small")
     if is_choice_open:
-        cards.text(say("screens.not_open"), "small")
+        cards.said(say("screens.not_open"), "small")
         st.page_link(shell.pages()[0], label=say("screens.choose"), query_params={})
     context = judge(ck).recovery(recovery_answers.given())
-    cards.text(say("screen_recovery.questions"), "section")
+    cards.said(say("screen_recovery.questions"), "section")
     asked = questions(context)
     recovery_answers.ask(asked)
     recovery_answers.ask_source(context)
     found = options(context)
-    cards.text(say("screen_recovery.options"), "section")
+    cards.said(say("screen_recovery.options"), "section")
     chosen = choose(found)
     in_short(chosen, Advice.of(context, found=found, asked=asked))
     code(context, chosen)
@@ -117,9 +118,9 @@ def in_short(option: Option, advice: Advice) -> None:
     if advice.running:
         cards.message("doubt", advice.running)
     if advice.first:
-        cards.text(say("screen_recovery.first", action=advice.first))
+        cards.said(say("screen_recovery.first", action=advice.first))
     with cards.box("done" if option.recommended else "plain" if option.possible else "blocked"):
-        cards.text(option.title, "lead")
+        cards.said(option.title, "lead")
         verdict(option)
         if option.recommended and advice.question is not None:
             recovery_answers.decided_by(advice.question)
@@ -128,7 +129,9 @@ def in_short(option: Option, advice: Advice) -> None:
             cost = say(
                 "screen_recovery.cost", complexity=f"{option.complexity.general}.", cost=option.cost.text
             )
-            cards.text(cost, "small")
+            cards.said(cost, "small")
+        if SOURCE_AND_SINK in on_page(" ".join([option.why, option.repeats, option.loses])):
+            st.page_link("pages/ends.py", label=say("screen_recovery.to_ends"), query_params={})
 
 
 def _effect(option: Option) -> None:
@@ -137,21 +140,21 @@ def _effect(option: Option) -> None:
     if not any(item.is_yours for item in option.consequences):
         repeats, loses, both = effects_by_sink(option.consequences)
     if repeats:
-        cards.text(say("screen_recovery.repeats", repeats=repeats))
+        cards.said(say("screen_recovery.repeats", repeats=repeats))
     if loses:
-        cards.text(say("screen_recovery.loses", loses=loses))
+        cards.said(say("screen_recovery.loses", loses=loses))
     if both:
-        cards.text(say("screen_recovery.both", about=both))
+        cards.said(say("screen_recovery.both", about=both))
 
 
 def verdict(option: Option) -> None:
     """Whether an option can be done, and why it comes first."""
     if option.recommended:
-        cards.text(say("screen_recovery.recommended", reason=option.reason), "strong")
+        cards.said(say("screen_recovery.recommended", reason=option.reason), "strong")
     elif not option.possible:
-        cards.text(say("screen_recovery.impossible", why=option.why), "strong")
+        cards.said(say("screen_recovery.impossible", why=option.why), "strong")
     else:
-        cards.text(say("screen_recovery.possible", why=option.why), "small")
+        cards.said(say("screen_recovery.possible", why=option.why), "small")
 
 
 def more(found: tuple[Option, ...], option: Option, made: Plan, opened: Opened | None) -> None:
@@ -185,12 +188,12 @@ def as_columns(found: tuple[Option, ...]) -> tables.Columns:
     """One row per option."""
     columns: dict[str, list[object]] = {"option": [option.title for option in found]}
     columns["possible"] = [
-        "yes" if option.possible else say("screen_recovery.impossible_cell", why=option.why)
+        "yes" if option.possible else on_page(say("screen_recovery.impossible_cell", why=option.why))
         for option in found
     ]
     columns["recommended"] = ["yes" if option.recommended else "no" for option in found]
     for field, label in ROWS.items():
-        columns[label] = [getattr(option, field).text for option in found]
+        columns[label] = [on_page(getattr(option, field).text) for option in found]
     return columns
 
 
@@ -202,7 +205,7 @@ def card(option: Option) -> None:
         height="stretch",
         gap="small",
     ):
-        cards.text(option.title, "lead")
+        cards.said(option.title, "lead")
         verdict(option)
         for field, label in ROWS.items():
             aspect(label, getattr(option, field))
@@ -211,14 +214,14 @@ def card(option: Option) -> None:
 def aspect(label: str, cell: Cell) -> None:
     """One cell of the table; where this checkpoint's facts contradict the general word, they come first."""
     with st.container(gap=None):
-        cards.text(label, "small")
+        cards.said(label, "small")
         if cell.corrected:
-            cards.text(f"◐ {cell.facts}", "strong")
-            cards.text(say("screen_recovery.in_general", general=cell.general), "small")
+            cards.said(f"◐ {cell.facts}", "strong")
+            cards.said(say("screen_recovery.in_general", general=cell.general), "small")
             return
-        cards.text(cell.general, "strong")
+        cards.said(cell.general, "strong")
         if cell.facts:
-            cards.text(cell.facts, "small")
+            cards.said(cell.facts, "small")
 
 
 def choose(found: tuple[Option, ...]) -> Option:
@@ -230,30 +233,30 @@ def choose(found: tuple[Option, ...]) -> Option:
 
 def consequences(option: Option) -> None:
     """What repeats and what is lost, for each way in which a sink treats a batch that comes again."""
-    cards.text(say("screen_recovery.consequences", option=option.title), "section")
+    cards.said(say("screen_recovery.consequences", option=option.title), "section")
     with st.grid(3, min_column_width=260, vertical_alignment="top"):
         for item in option.consequences:
             with cards.box("done" if item.is_yours else "plain", height="stretch"):
                 label = say("screen_recovery.your_sink", sink=item.label) if item.is_yours else item.label
-                cards.text(label, "strong")
-                cards.text(say("screen_recovery.repeats", repeats=item.repeats))
-                cards.text(say("screen_recovery.loses", loses=item.loses))
+                cards.said(label, "strong")
+                cards.said(say("screen_recovery.repeats", repeats=item.repeats))
+                cards.said(say("screen_recovery.loses", loses=item.loses))
                 if item.trap:
-                    cards.text(say("screen_recovery.mistake", trap=item.trap), "small")
+                    cards.said(say("screen_recovery.mistake", trap=item.trap), "small")
 
 
 def steps(made: Plan) -> None:
     """What the code does, in order; the reasons are folded away."""
     with st.container(gap=None):
         for number, step in enumerate(made.steps, start=1):
-            cards.text(f"{number}. {step.title}")
+            cards.said(f"{number}. {step.title}")
     reasons = [(number, step.why) for number, step in enumerate(made.steps, start=1) if step.why]
     if reasons:
         with st.expander(say("screen_recovery.why_steps")):
             for number, why in reasons:
-                cards.text(f"{number}. {why}", "small")
+                cards.said(f"{number}. {why}", "small")
     for sentence in made.caution:
-        cards.message("doubt", sentence)
+        cards.message("doubt", on_page(sentence))
 
 
 def before_and_after(made: Plan) -> None:
@@ -271,7 +274,7 @@ def before_and_after(made: Plan) -> None:
 
 def code(context: RecoveryContext, option: Option) -> None:
     """What to paste, then the downloads; the values it needs, the script and the kit are folded."""
-    cards.text(say("screen_recovery.code"), "section")
+    cards.said(say("screen_recovery.code"), "section")
     made = forms(context, option.id)
     if not made:
         cards.message("blocked", say("screen_recovery.no_code", why=why_no_code(context, option.id)))
@@ -295,7 +298,7 @@ def code(context: RecoveryContext, option: Option) -> None:
     if len(names) > 1:
         title = say("screen_recovery.whole_files", n=len(names))
     with st.expander(title):
-        cards.text(say("screen_recovery.code_note"), "small")
+        cards.said(say("screen_recovery.code_note"), "small")
         if len(files) == 1:
             show_block(files[0], 0)
         else:
@@ -306,7 +309,7 @@ def code(context: RecoveryContext, option: Option) -> None:
     for block in made:
         if block.form == "kit":
             with st.expander(block.title):
-                cards.text(say("screen_recovery.kit_note"), "small")
+                cards.said(say("screen_recovery.kit_note"), "small")
                 download(block, "kit")
 
 
@@ -333,7 +336,7 @@ def tab_name(block: CodeBlock, files: Sequence[CodeBlock]) -> str:
 def show_block(block: CodeBlock, at: int) -> None:
     """One file: what differs for this checkpoint is shown, and the whole is downloaded."""
     with st.container(horizontal=True, vertical_alignment="center"):
-        cards.text(block.title, "strong", "content")
+        cards.said(block.title, "strong", "content")
         download(block, f"code-{at}")
     text = block.own_text
     is_long = text.count("\n") > MOST_LINES

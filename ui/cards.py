@@ -8,7 +8,9 @@ from typing import Literal
 import streamlit as st
 
 from core.messages import say
+from core.messages.controls import on_page
 
+Look = Literal["plain", "small", "strong", "lead", "section", "large", "name", "verdict"]
 Tone = Literal["done", "doubt", "blocked", "plain", "note"]
 
 MARKS: dict[Tone, str] = {"done": "●", "doubt": "◐", "blocked": "▲", "plain": "○", "note": "·"}
@@ -225,7 +227,7 @@ def restart_keys() -> None:
 
 def text(
     body: str,
-    look: Literal["plain", "small", "strong", "lead", "section", "large", "name", "verdict"] = "plain",
+    look: Look = "plain",
     width: Literal["stretch", "content"] = "stretch",
 ) -> None:
     """A text exactly as it is, whatever is in it. ``width`` "content" for texts that stand side by side."""
@@ -234,6 +236,12 @@ def text(
         return
     with st.container(key=_key(look), gap=None, width=width):
         st.text(body)
+
+
+def said(body: str, look: Look = "plain", width: Literal["stretch", "content"] = "stretch") -> None:
+    """A sentence of the catalogue, which names the controls of the pages in place of options of the command
+    line."""
+    text(on_page(body), look, width)
 
 
 def box(

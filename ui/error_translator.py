@@ -114,25 +114,25 @@ def _explained(answer: Explanation, is_open: bool) -> None:
         cards.text(f"{cards.MARKS[tone]} {answer.sentence}", "lead")
         cards.text(f"{cached_answers.CERTAINTY[answer.certainty]} · {named}", "small")
         if beyond := _beyond(answer.sentence, answer.means):
-            cards.text(beyond)
+            cards.said(beyond)
         for statement in answer.here:
             files = ", ".join(map(str, statement.evidence[:6]))
-            cards.text(say("screen_errors.here", sentence=statement.sentence), "strong")
+            cards.said(say("screen_errors.here", sentence=statement.sentence), "strong")
             cards.text(
                 f"{cached_answers.CERTAINTY[statement.certainty]}" + (f" · {files}" if files else ""), "small"
             )
         if answer.unseen:
-            cards.text(say("screen_errors.unseen", unseen=answer.unseen), "small")
+            cards.said(say("screen_errors.unseen", unseen=answer.unseen), "small")
     if answer.reasons:
         cards.text(say("screen_errors.causes"), "strong")
         cards.text("\n".join(f"{number}. {reason}" for number, reason in enumerate(answer.reasons, 1)))
     cards.text(say("screen_errors.what_to_do"), "strong")
-    cards.text(answer.action)
+    cards.said(answer.action)
     back = next((each.rewind_to for each in answer.here if each.rewind_to is not None), None)
     if back is not None:
         finding_cards.rewind_link(back)
     if answer.decision is not None:
-        cards.text(answer.decision, "small")
+        cards.said(answer.decision, "small")
     if is_open and answer.recipe is not None and not (back is not None and answer.recipe == "rewind"):
         st.page_link(
             "pages/recovery.py",

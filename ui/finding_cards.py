@@ -93,7 +93,7 @@ def what_to_do(opened: Opened, ck: Checkpoint, level: Level | None = None) -> No
     found = cached_answers.advice(opened, ck, level)
     if found is None:
         return
-    cards.text(say("screen_start.what_to_do", action=found.sentence))
+    cards.said(say("screen_start.what_to_do", action=found.sentence))
     if given := by_answers(recovery_answers.choices()):
         cards.text(given, "small")
 
@@ -125,12 +125,12 @@ def one(
     said = without(item.sentence, above)
     with cards.box(tone):
         if said or not is_short or item.severity == "blocks_restart":
-            cards.text(f"{cards.MARKS[tone]} {said}" if said else _titled(item, tone), "strong")
+            cards.said(f"{cards.MARKS[tone]} {said}" if said else _titled(item, tone), "strong")
         if not is_short:
             if not is_in_card:
-                cards.text(say("screen_start.to_do_about_it", action=item.action))
+                cards.said(say("screen_start.to_do_about_it", action=item.action))
             if item.decision is not None:
-                cards.text(item.decision, "small")
+                cards.said(item.decision, "small")
             _proof(item)
         else:
             _in_short(item, tone, is_said=not said, is_in_card=is_in_card)
@@ -145,7 +145,7 @@ def _in_short(item: Finding, tone: cards.Tone, is_said: bool, is_in_card: bool) 
         title = _titled(item, tone)
     with st.expander(title):
         if not is_in_card:
-            cards.text(say("screen_start.to_do_about_it", action=_short_action(item)))
+            cards.said(say("screen_start.to_do_about_it", action=_short_action(item)))
         _proof(item)
 
 

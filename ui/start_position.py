@@ -39,9 +39,9 @@ def block(opened: Opened, ck: Checkpoint, batch_id: int | None = None, is_short:
             for source in answer.sources:
                 _effects(source)
             if answer.note:
-                cards.text(answer.note, "small")
+                cards.said(answer.note, "small")
     elif answer.note:
-        cards.text(answer.note, "small")
+        cards.said(answer.note, "small")
 
 
 def _title(batch: int | None, is_short: bool) -> str:

@@ -36,6 +36,7 @@ SENTENCES: dict[str, str] = {
     "both": "Repeats and loses: {about}",
     "mistake": "Common mistake: {trap}",
     "cost": "Complexity: {complexity} Cost: {cost}",
+    "to_ends": "Source & sink",
     "tab_all": "Compare all {count}",
     "tab_sinks": "By kind of sink",
     "tab_steps": "Steps",

@@ -193,7 +193,7 @@ def test_an_answer_in_the_link_rules_options_out(open_page: OpenPage) -> None:
 
 def test_a_lost_state_file_leads_to_a_rewind_to_the_batch_that_the_finding_names(open_page: OpenPage) -> None:
     place = "samples/missing-delta-file/checkpoint"
-    assert "to_batch=2" in words_of(open_page("integrity", place))
+    assert '"Rewind to an earlier batch", batch 2' in words_of(open_page("integrity", place))
     at = open_page("recovery", place, option="rewind", a_to_batch="1", a_sink="foreach_merge")
     assert "Rewind to an earlier batch: what repeats and what is lost" in words_of(at)
     assert any("\nTO_BATCH = 1 " in code.value for code in at.code)

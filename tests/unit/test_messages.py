@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 import pickle
 import pkgutil
+import re
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -15,10 +16,10 @@ import orjson
 import pytest
 
 import core.messages
-from core.messages import Sentence, say, words
+from core.messages import Sentence, controls, say, words
 
 PROJECT = Path(__file__).resolve().parents[2]
-OWN = {"catalogue", "words"}
+OWN = {"catalogue", "controls", "words"}
 ROOMS = sorted(name for _, name, _ in pkgutil.iter_modules(core.messages.__path__) if name not in OWN)
 
 
@@ -86,6 +87,26 @@ def test_every_key_of_the_code_is_in_the_catalogue_with_exactly_its_fields() -> 
                 assert given == wanted, (
                     f"{place}: {key} has the fields {sorted(wanted)}, given are {sorted(map(str, given))}"
                 )
+
+
+def test_what_pages_say_in_place_of_options_stands_in_the_catalogue() -> None:
+    sources = (PROJECT / "core" / "messages").glob("*.py")
+    every = "".join(path.read_text() for path in sources if path.name != "controls.py")
+    every = re.sub(r'"\n\s*f?"', "", every)
+    assert not [words for words in controls.ON_PAGES if words not in every]
+    told = str(say("findings.with_rewind", action="Stop.", batch=4))
+    assert "--option rewind --set to_batch=4" in told
+    assert controls.on_page(told).endswith('page Recovery, "Rewind to an earlier batch", batch 4.')
+
+
+@pytest.mark.parametrize("room", [room for room in ROOMS if room.startswith("recovery")])
+def test_sentences_of_recovery_name_the_controls_of_the_page(room: str) -> None:
+    """Not what stands in the code itself."""
+    if room in ("recovery_code", "recovery_plan"):
+        return
+    for text in (text for table in tables(room).values() for text in table.values()):
+        shown = controls.on_page(text)
+        assert not re.search(r"\(--|\(answer |answer to_batch|--sink", shown), shown
 
 
 @pytest.mark.parametrize("room", ROOMS)
