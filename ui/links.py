@@ -9,7 +9,7 @@ link keeps its meaning when a list changes.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from urllib.parse import urlencode, urlsplit
 
 import streamlit as st
@@ -68,16 +68,26 @@ LARGEST_NUMBER = 2**53 - 1
 """The largest whole number that a browser keeps exactly."""
 
 
-def address(of: str | None = None) -> str:
-    """The address of the view as it is now. Call it after the page ran: its widgets decide.
+def address(of: str | None = None, without: Collection[str] = ()) -> str:
+    """The address of the view as it is now, ``without`` some names. Call it after the page ran: its widgets
+    decide.
 
     ``of``: the same view of another checkpoint, without where its ends are and without following it.
     """
     query = [(key, value) for key in st.query_params for value in st.query_params.get_all(key)]
+    query = [(key, value) for key, value in query if key not in without]
     if of is not None:
         query = [(key, value) for key, value in query if key not in ("ck", "follow") and not is_end(key)]
         query.insert(0, ("ck", of))
     return (st.context.url or "") + ("?" + urlencode(query, safe="/:") if query else "")
+
+
+def unknown(answers: Iterable[str], named: Iterable[str]) -> list[str]:
+    """What the address asks for under names that mean nothing here. ``answers`` of the recovery chooser and
+    what else is ``named`` are known."""
+    known = {"ck", *BOUND, *PICKED, *named, *(ANSWER + answer for answer in answers)}
+    embedding = ("embed", "embed_options")  # of Streamlit
+    return [name for name in st.query_params if name not in (*known, *embedding) and not is_end(name)]
 
 
 def page_asked() -> str | None:

@@ -14,6 +14,8 @@ from streamlit.navigation.page import StreamlitPage
 from core.checkpoint import Checkpoint
 from core.errors import NotACheckpoint, StorageError, place_of
 from core.messages import say, words
+from core.messages.screens import NAMES
+from core.recovery.answers import NUMBERS
 from ui import (
     browser,
     cached_answers,
@@ -151,6 +153,10 @@ def _main() -> None:
     unknown = st.session_state.pop(_UNKNOWN_PAGE, None)
     if unknown is not None:
         _said_of(unknown, page.title)
+    unused = links.unknown({*recovery_answers.ASKED, *NUMBERS}, NAMES)
+    if unused:
+        known = [name[:40] for name in unused]
+        cards.message("plain", say("screens.link_unknown", names=known, n=len(known)))
     above = st.container()
     if opened is not None and opened.ck is not None and page.title not in (LIST, INCIDENTS):
         with above:
@@ -170,7 +176,7 @@ def _main() -> None:
         # below the page in time, above it on the screen: the sentence may need a listing of the state, the
         # link knows the page's choices
         with slot:
-            st.code(links.address(), language=None, wrap_lines=True)
+            st.code(links.address(without=unused), language=None, wrap_lines=True)
             _about_link(opened)
             if opened is not None and opened.ck is not None:
                 kept_views.offer(opened, opened.ck, "keep")

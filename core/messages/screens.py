@@ -4,6 +4,9 @@ from __future__ import annotations
 
 SENTENCES: dict[str, str] = {
     "link_choice": "This link asks for {what} {wanted!r}. Available: {choices:listed 12}.",
+    "link_unknown": (
+        "This link has {names:listed 5}, which {n:one means/mean} nothing here and {n:one is/are} not used."
+    ),
     "link_number": "This link asks for {what} {wanted!r}, which is not a number of 0 or more.",
     "link_number_too_large": (
         "This link asks for {what} {wanted!r}, which is not a number that a browser can keep."

@@ -69,6 +69,33 @@ def test_an_answer_that_does_not_exist(open_page: OpenPage, parameters: dict[str
     assert told in words_of(at)
 
 
+def test_names_that_mean_nothing_are_told_and_are_not_in_the_link(open_page: OpenPage) -> None:
+    at = open_page("recovery", JOIN, a_source="yes", to_batch="77", a_sink="delta", option="rewind")
+    assert_no_error(at)
+    shown = words_of(at)
+    assert "This link has a_source and to_batch, which mean nothing here and are not used." in shown
+    link = next(code.value for code in at.code if code.value.startswith("?") and "ck=" in code.value)
+    assert "a_sink=delta" in link and "option=rewind" in link
+    assert "a_source" not in link and "&to_batch" not in link
+
+
+@pytest.mark.parametrize(
+    ("page", "parameters"),
+    [
+        ("timeline", {"batch": "3", "x": "time", "size": "100", "whole": "true", "last": "5", "source": "0"}),
+        ("state", {"operator": "0", "partition": "1", "measure": "state", "find": "key", "since": "1"}),
+        ("ends", {"sink": "/nowhere", "at_0": "/nowhere", "isolation": "read_committed"}),
+        ("recovery", {"a_to_batch": "2", "a_platform": "databricks", "tab": "all", "level": "deep"}),
+        ("compare", {"with": "samples/files-stopped-cleanly/checkpoint", "depth": "logs"}),
+        ("checkpoints", {"find": "x", "sort": "name", "start": "fails", "follow": "true"}),
+    ],
+)
+def test_names_that_the_pages_use_are_known(
+    open_page: OpenPage, page: str, parameters: dict[str, str]
+) -> None:
+    assert "nothing here" not in words_of(open_page(page, JOIN, **parameters))
+
+
 @pytest.mark.parametrize(
     ("page", "parameters", "told"),
     [
