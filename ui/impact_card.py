@@ -22,7 +22,11 @@ def card(opened: Opened, ck: Checkpoint, with_link: bool = True, is_short: bool 
     if isinstance(impacts, str):
         cards.message("plain", impacts)
         return
-    known = [impact for impact in impacts if (impact.repeats_rows, impact.loses_rows) != (None, None)]
+    known = [
+        impact
+        for impact in impacts
+        if (impact.repeats_rows, impact.loses_rows) != (None, None) or impact.skips_batches
+    ]
     shown = known if is_short and known else impacts
     together = _together(shown) if is_short else [[impact] for impact in shown]
     with st.grid(len(together), min_column_width=260, vertical_alignment="top"):
@@ -51,9 +55,10 @@ def _left_out(impacts: Sequence[DeletionImpact], is_open: bool) -> None:
     said what the sink is."""
     starts = [say_of("impact", "STARTS", impact.start) for impact in impacts]
     line = [say("screen_start.impact_unknown", starts=starts)] if starts else []
-    line += [say("screen_start.impact_file_sink")] if is_open else []
     if line:
         cards.text(" ".join(line), "small")
+    if is_open:
+        cards.text(f"{cards.MARKS['doubt']} {say('screen_start.impact_file_sink')}", "strong")
 
 
 def in_one_line(opened: Opened, ck: Checkpoint) -> None:
@@ -80,9 +85,10 @@ def in_one_line(opened: Opened, ck: Checkpoint) -> None:
 
 def _together(impacts: Sequence[DeletionImpact]) -> list[list[DeletionImpact]]:
     """The ways of starting again that repeat and lose the same."""
-    found: dict[tuple[int | None, int | None, bool], list[DeletionImpact]] = {}
+    found: dict[tuple[int | None, int | None, bool, bool], list[DeletionImpact]] = {}
     for impact in impacts:
-        found.setdefault((impact.repeats_rows, impact.loses_rows, impact.is_at_most), []).append(impact)
+        alike = (impact.repeats_rows, impact.loses_rows, impact.is_at_most, impact.skips_batches)
+        found.setdefault(alike, []).append(impact)
     return list(found.values())
 
 
@@ -92,7 +98,7 @@ def _one(same: Sequence[DeletionImpact], is_short: bool) -> None:
     costs = any(number for number in numbers)
     tone: cards.Tone = (
         "blocked"
-        if impact.loses_rows
+        if impact.loses_rows or impact.skips_batches
         else "doubt"
         if costs
         else "done"
@@ -101,9 +107,14 @@ def _one(same: Sequence[DeletionImpact], is_short: bool) -> None:
     )
     with cards.box(tone, height="stretch"):
         cards.text(" · ".join(say_of("impact", "STARTS", each.start) for each in same), "small")
+        for each in same:
+            cards.text(say_of("impact", "STARTS_MEANING", each.start), "small")
         most = impact.is_at_most
-        effect = f"{_repeats(impact.repeats_rows, most)}, {_loses(impact.loses_rows, most)}"
-        if numbers == (None, None):
+        loses = _loses(impact.loses_rows, most)
+        if impact.skips_batches and impact.loses_rows is None:
+            loses = say("screen_start.loses_uncounted")
+        effect = f"{_repeats(impact.repeats_rows, most)}, {loses}"
+        if numbers == (None, None) and not impact.skips_batches:
             effect = say("screen_start.effect_unknown")
         cards.text(f"{cards.MARKS[tone]} {effect}", "strong")
         if is_short:

@@ -9,6 +9,18 @@ STARTS: dict[str, str] = {
 }
 """The ways of starting again, by their public names."""
 
+STARTS_MEANING: dict[str, str] = {
+    "from the beginning": "A new checkpoint reads everything that the sources still have.",
+    "exact position": (
+        "A new checkpoint starts where this one ends: by options of the source, or by the script of the"
+        ' option "Reset the checkpoint and continue incrementally" in Recovery.'
+    ),
+    "old query id kept": (
+        "The new checkpoint gets the old metadata, so that a Delta table takes the query for the same one."
+    ),
+}
+"""What each way of starting again is."""
+
 SENTENCES: dict[str, str] = {
     "rows": "{n:counted row}",
     "rows_at_most": "at most {n:counted row}",

@@ -55,6 +55,7 @@ SENTENCES: dict[str, str] = {
     "repeats": "repeats {n:counted row}",
     "repeats_at_most": "repeats at most {n:counted row}",
     "loses_unknown": "loses: not known",
+    "loses_uncounted": "loses rows of new batches, not counted",
     "loses_nothing": "loses nothing",
     "loses": "loses {n:counted row}",
     "loses_at_most": "loses at most {n:counted row}",

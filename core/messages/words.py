@@ -84,7 +84,8 @@ def capital(sentence: str) -> str:
 
 def amount(value: int, unit: str) -> str:
     """``1 file``, ``18,422 offsets``: ``unit`` is a plural."""
-    return f"{value:,} {unit[:-1] if value == 1 and unit.endswith('s') else unit}"
+    one = unit.removesuffix("es") if unit.endswith("ches") else unit.removesuffix("s")
+    return f"{value:,} {one if value == 1 else unit}"
 
 
 def size(size_bytes: int | None) -> str:

@@ -48,6 +48,7 @@ class DeletionImpact:
 
     ``is_at_most``: the numbers are Kafka offsets, an upper bound of rows. ``certainty`` is about the numbers.
     ``skipped_by_file_sink``: nobody said what the sink is, and so many new batches a file sink skips instead.
+    ``skips_batches``: the sink skips new batches, so that rows are lost also where nobody counted them.
     """
 
     start: Start
@@ -57,6 +58,7 @@ class DeletionImpact:
     certainty: Certainty
     is_at_most: bool = False
     skipped_by_file_sink: int = 0
+    skips_batches: bool = False
 
     @property
     def caveat(self) -> str:
@@ -465,6 +467,7 @@ def _skipped(start: Start, newest: int, rows: list[SourceRows]) -> DeletionImpac
         sentence,
         "needs_input" if waiting is None else "inferred",
         waiting is not None,
+        skips_batches=True,
     )
 
 

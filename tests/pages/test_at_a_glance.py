@@ -210,6 +210,9 @@ def test_the_impact_follows_the_sink_that_was_answered(open_page: OpenPage) -> N
     )
     assert "unless the sink is a file sink: that skips batches 0 to 13" in open_
     assert "A file sink skips new batches instead." in open_ and "A file sink skips" not in delta
+    assert "◐ A file sink skips new batches instead." in open_
+    assert "loses rows of new batches, not counted" in file_ and "loses: not known" not in file_
+    assert "A new checkpoint starts where this one ends" in open_
     assert "batches 0 to 13 are skipped" in file_ and "repeats nothing, loses nothing" not in file_
     assert "unless the sink" not in delta and "repeats nothing, loses nothing" in delta
 

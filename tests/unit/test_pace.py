@@ -14,6 +14,7 @@ from core.analysis.timeline import build_timeline
 from core.analysis.watermark import watermark_history
 from core.checkpoint import Checkpoint
 from core.checkpoint.state import state_inventory
+from core.messages import words
 from tests.support.build import PROJECT, kafka_checkpoint
 from ui.live_figures import course
 
@@ -78,6 +79,15 @@ def test_a_rate_is_given_in_a_period_in_which_there_is_one(tmp_path: Path, gap_m
     ck = Checkpoint.open(str(root))
     found = input_pace(ck, build_timeline(ck))
     assert found is not None and found.value == said
+
+
+def test_one_batch_is_a_batch() -> None:
+    assert [words.amount(1, unit) for unit in ("batches", "files", "log ids")] == [
+        "1 batch",
+        "1 file",
+        "1 log id",
+    ]
+    assert words.amount(2, "batches") == "2 batches"
 
 
 def test_the_duration_is_the_median_of_the_file_times_and_unknown_in_a_copy(tmp_path: Path) -> None:
