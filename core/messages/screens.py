@@ -123,6 +123,7 @@ NAMES: dict[str, str] = {
     "partition": "partition",
     "query": "the query",
     "rows": "partitions from row",
+    "search": "the search",
     "size": "a window of size",
     "source": "source",
     "chart": "the chart",

@@ -87,7 +87,7 @@ def test_names_that_mean_nothing_are_told_and_are_not_in_the_link(open_page: Ope
         ("ends", {"sink": "/nowhere", "at_0": "/nowhere", "isolation": "read_committed"}),
         ("recovery", {"a_to_batch": "2", "a_platform": "databricks", "tab": "all", "level": "deep"}),
         ("compare", {"with": "samples/files-stopped-cleanly/checkpoint", "depth": "logs"}),
-        ("checkpoints", {"find": "x", "sort": "name", "start": "fails", "follow": "true"}),
+        ("checkpoints", {"search": "x", "sort": "name", "start": "fails", "follow": "true"}),
     ],
 )
 def test_names_that_the_pages_use_are_known(
