@@ -437,6 +437,17 @@ SENTENCES: dict[str, str] = {
         "Not every question is answered, and the source may not have everything: keep the old rows."
     ),
     "best_only_reset": "It is the only option that is possible; read what it loses.",
+    "best_reset_or_backup": (
+        "Unless there is a backup of the checkpoint, no other option is possible; read what it loses."
+    ),
+    "best_reset_or_refresh": (
+        "This keeps the old output, whatever the source still has; read what it loses. If the source still"
+        " has every record, take the full refresh."
+    ),
+    "best_reset_beside": (
+        "It keeps the old output and continues from the last committed batch. Compare what it loses with what"
+        " the other possible options repeat and lose."
+    ),
     "best_refresh_beside": (
         "The output had batches with these IDs before, of another query or of an earlier checkpoint, and"
         " Spark skips them: everything again, into a new directory."

@@ -191,6 +191,16 @@ SENTENCES: dict[str, str] = {
         "Everything is complete for batch {batch}, and the damage comes after it. This sink gets the rows of"
         " {ids:batches} a second time; reading everything again would repeat all of them."
     ),
+    "best_rewind_other": (
+        "Everything is complete for batch {batch}, and the damage comes after it. A sink that appends gets"
+        " the rows of {ids:batches} a second time; what this one does with a batch that comes again is not"
+        " known, so find that out before the start."
+    ),
+    "best_rewind_keeps_state": (
+        "Everything is complete for batch {batch}, and the damage comes after it. Rows of {ids:batches} may"
+        " be written a second time, and other batch boundaries can change results there; a reset would lose"
+        " all state."
+    ),
     "best_rewind_restore": (
         "Everything is complete for batch {batch}, and the damage comes after it. The table is restored to"
         " that batch first, so no row is there twice, and nothing older is read again."

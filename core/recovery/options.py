@@ -24,12 +24,22 @@ from core.recovery.model import Cell, Cells, Level, cell
 from core.recovery.pipeline_amounts import dropped_with_state, lost_with_state, pending_amount, read_amount
 from core.recovery.recipe import Recipe, recipe
 from core.recovery.repairs import REPAIRS, repair_of
-from core.recovery.repairs.rewind import rereads_all
+from core.recovery.repairs.rewind import reason_before_empty_state, rereads_all
 from core.recovery.restart import CHANGED, is_recommended, why_recommended
 
 LEVELS: Mapping[OptionId, Level] = MappingProxyType(
     {"restart": "low", "full_refresh": "low", "backup_and_backfill": "medium"}
 )
+_WAYS_ON: tuple[OptionId, ...] = (
+    "restart",
+    "repair_files",
+    "rewind",
+    "drop_state",
+    "skip_batch",
+    "full_refresh",
+    "backup_and_backfill",
+)
+"""The options after which the query goes on, beside a reset, that need nothing that was made before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +119,10 @@ def recommended(context: RecoveryContext, recipes: Mapping[OptionId, Recipe]) ->
         return "backup_and_backfill", say(
             "recovery_options.best_backfill_so_far" if is_open else "recovery_options.best_backfill"
         )
+    if recipes["rewind"].possible and (reason := reason_before_empty_state(context)):
+        return "rewind", reason
     if reset.possible:
-        return "reset", say("recovery_options.best_only_reset")
+        return "reset", _why_reset_at_last(recipes)
     if recipes["full_refresh"].possible:
         return "full_refresh", say("recovery_options.best_only_refresh")
     return None, ""
@@ -151,6 +163,17 @@ def _why_reset(context: RecoveryContext, reset: Recipe) -> str:
         return say("recovery_options.best_dropped_state", lost=lost)
     loses = reset.skips or reset.left_out or context.may_have_expired or context.input_gone
     return say("recovery_options.best_with_loss" if loses else "recovery_options.best_exact")
+
+
+def _why_reset_at_last(recipes: Mapping[OptionId, Recipe]) -> str:
+    """Why a reset that loses something comes first, beside what else is possible."""
+    others = [option for option in _WAYS_ON if recipes[option].possible]
+    if "full_refresh" in others:
+        return say("recovery_options.best_reset_or_refresh")
+    if others:
+        return say("recovery_options.best_reset_beside")
+    is_backup = recipes["restore_backup"].possible
+    return say("recovery_options.best_reset_or_backup" if is_backup else "recovery_options.best_only_reset")
 
 
 def _option(context: RecoveryContext, made: Recipe, recommended: bool, reason: str) -> Option:

@@ -148,7 +148,7 @@ def test_a_window_of_what_retention_left_does_not_count_what_is_gone(open_page: 
 
 def test_the_card_says_what_to_do_and_no_finding_says_it_again(open_page: OpenPage) -> None:
     shown = words_of(open_page("overview", "samples/missing-delta-file/checkpoint"))
-    taken = "Delta, Kafka, foreachBatch that appends, foreachBatch by key"
+    taken = "Delta, Kafka, foreachBatch that appends, foreachBatch by key, another sink"
     to_do = f"What to do: It depends on the sink. {taken}: Rewind to an earlier batch."
     assert shown.count(to_do) == 1 and shown.count("What to do: ") == 1
     assert (

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -230,3 +231,42 @@ def test_a_copy_that_would_not_start_either_is_not_offered(tmp_path: Path) -> No
         option = option_of(Checkpoint.open(str(metadata.parent)), sink="foreach_merge", **answers)
         assert not option.possible and "does not start either" in option.why, option.why
         assert "metadata is missing" in option.why
+
+
+@pytest.mark.parametrize(
+    ("operator", "sink", "says"),
+    [
+        ("dedupe", "other", "a second time; what this one does with a batch that comes again is not known"),
+        ("transformWithStateExec", "other", "a reset would lose all state"),
+        ("transformWithStateExec", "kafka", "a reset would lose all state"),
+    ],
+)
+def test_it_comes_before_a_reset_that_loses_all_state(
+    tmp_path: Path, operator: str, sink: str, says: str
+) -> None:
+    """The reset was recommended as the only option that is possible, beside this one."""
+    ck = file_checkpoint(tmp_path, operator)
+    (tmp_path / "ck" / "state" / "0" / "1" / "3.delta").unlink()
+    option = option_of(ck.refresh(), sink=sink)
+    assert option.recommended and says in option.reason
+
+
+def test_a_reset_is_called_the_only_option_nowhere_beside_another(samples: Path, tmp_path: Path) -> None:
+    for sample, answers in product(
+        ("missing-delta-file", "transform-with-state-timers", "state-format-2"),
+        (
+            {"sink": sink, "source_complete": complete}
+            for sink in ("other", "kafka", "foreach_append")
+            for complete in ("unknown", "no")
+        ),
+    ):
+        place = tmp_path / sample
+        if not place.exists():
+            shutil.copytree(samples / sample / "checkpoint", place)
+            shutil.rmtree(place / "state")
+        found = options(read_recovery_context(Checkpoint.open(str(place)), Answers(answers)))
+        best = next(each for each in found if each.recommended)
+        others = {each.id for each in found if each.possible} - {best.id, "backup"}
+        assert "the only option" not in best.reason or not others
+        if best.id == "reset":
+            assert ("take the full refresh" in best.reason) is ("full_refresh" in others)

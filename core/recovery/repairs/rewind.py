@@ -263,9 +263,21 @@ def _reason_before_refresh(context: RecoveryContext) -> str:
         return ""
     if context.sink in ("kafka", "foreach_append"):
         return say("recovery_repairs.best_rewind_repeats", batch=_batch(context), ids=_replayed(context))
+    if context.sink == "other":
+        return say("recovery_repairs.best_rewind_other", batch=_batch(context), ids=_replayed(context))
     if context.sink == "delta":
         return say("recovery_repairs.best_rewind_restore", batch=_batch(context))
     return ""
+
+
+def reason_before_empty_state(context: RecoveryContext) -> str:
+    """Less than a reset that begins with empty state, also where other batch boundaries can change results;
+    empty where nothing shows that the damage is behind the batch."""
+    forecast = context.forecast
+    fails = forecast is not None and forecast.outcome == "fail" and forecast.reason in _MENDED
+    if not fails or not context.has_state:
+        return ""
+    return say("recovery_repairs.best_rewind_keeps_state", batch=_batch(context), ids=_replayed(context))
 
 
 def rereads_all(context: RecoveryContext) -> bool:
