@@ -278,6 +278,7 @@ class Judgement:
             self.connectors,
             files_again=said.files_again,
             rolled_back=said.rolled_back,
+            lost_input=said.lost_input,
             sink_kind=sink_kind,
             with_state=self.question.level != "quick",
         )

@@ -77,6 +77,20 @@ SENTENCES: dict[str, str] = {
         "Exact position, after batch {batch}: no row is skipped. Batch {pending} is reprocessed, and its"
         " rows that were already written to the sink are duplicated, as after a plain restart."
     ),
+    "exact_pending_lacks": (
+        "Exact position, after batch {batch}. Batch {pending} is reprocessed from input that is no longer as"
+        " it was, and its rows that were already written to the sink are duplicated, as after a plain"
+        " restart."
+    ),
+    "exact_lacks": (
+        "Exact position, after batch {batch}: no row is read twice. The input of the next batch is no longer"
+        " as it was."
+    ),
+    "broker_unasked": (
+        "Whether Kafka still has all records after the position was not asked: what has expired is lost with"
+        " any start."
+    ),
+    "as_forecast": "As the forecast says: {sentence}",
     "exact_not_logged": (
         "Exact position, after batch {batch}: no row is skipped. Rows that the query wrote after it and that"
         " no log names are duplicated, as after a plain restart."

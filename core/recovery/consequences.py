@@ -158,7 +158,7 @@ def _rolled_back(context: RecoveryContext) -> str:
 def _input_gone(context: RecoveryContext, made: Recipe, loses: str) -> str:
     """Input files of the planned batch that are gone, or have changed: no option that runs the batch has the
     rows that they had."""
-    said = " ".join(text for text in (context.input_gone, context.input_changed) if text)
+    said = "" if context.forecast is None else context.forecast.lost_input
     if made.option in ("skip_batch", "rewind") or not said:  # a rewind says it of all that it reads again
         return loses
     return _and(loses, say("recovery_effects.restart_loses", sentence=said))

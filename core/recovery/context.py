@@ -239,8 +239,7 @@ class RecoveryContext:
         return self._risk_in_words("SOURCE_LOG_INCOMPLETE")
 
     def _risk_in_words(self, risk_id: str) -> str:
-        risks = () if self.forecast is None else self.forecast.risks
-        return " ".join(risk.sentence for risk in risks if risk.id == risk_id)
+        return "" if self.forecast is None else self.forecast.in_words(risk_id)
 
     @property
     def moved_file_sources(self) -> tuple[str, ...]:

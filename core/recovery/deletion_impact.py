@@ -91,14 +91,16 @@ def impact_of_deleting(
     *,
     files_again: FilesAgain | None = None,
     rolled_back: str = "",
+    lost_input: str = "",
     sink_kind: str | None = None,
     with_state: bool = True,
 ) -> tuple[DeletionImpact, ...]:
     """What deleting this checkpoint repeats and loses: from the beginning, from the exact position,
     and with the old query id kept. ``files_again``: why the forecast says that files which were read before
     are read again. ``rolled_back``: how the forecast says that the logs were set back, so that the sink has
-    rows behind the position. ``sink_kind``: where the query writes, as somebody has answered. ``with_state``:
-    whether the state may be listed, for the names of its operators.
+    rows behind the position. ``lost_input``: what it says of input files of the planned batch that are gone,
+    or have changed: whether the sink has their rows nobody knows. ``sink_kind``: where the query writes, as
+    somebody has answered. ``with_state``: whether the state may be listed, for the names of its operators.
 
     () for a checkpoint in which nothing was planned: deleting it repeats and loses nothing. Without connected
     sources and sink the numbers are None and the sentences say what was not connected. Reads what these
@@ -115,7 +117,13 @@ def impact_of_deleting(
         skipped = tuple(_skipped(start, last, rows) for start in STARTS)
         return tuple(replace(each, certainty="needs_input") for each in skipped)
     begin = _beginning(ck, rows, sink, connectors)
-    exact = _exact(ck, rows, sink, last, connectors, files_again, rolled_back, with_state)
+    exact = _exact(ck, rows, sink, last, connectors, files_again, rolled_back, lost_input, with_state)
+    if lost_input:
+        gone = say("impact.as_forecast", sentence=lost_input)
+        begin, exact = _may_lose(begin, gone), _may_lose(exact, gone)
+    if last is not None and _unasked_broker(ck, connectors):
+        unasked = say("impact.broker_unasked")
+        begin, exact = _may_lose(begin, unasked), _may_lose(exact, unasked)
     if sink is None and sink_kind is None and last is not None:
         begin, exact = (replace(each, skipped_by_file_sink=last + 1) for each in (begin, exact))
     return (begin, exact, _same_id(rows, sink))
@@ -317,6 +325,7 @@ def _exact(
     connectors: ConnectorAnswers,
     files_again: FilesAgain | None,
     rolled_back: str,
+    lost_input: str,
     with_state: bool,
 ) -> DeletionImpact:
     start: Start = "exact position"
@@ -353,7 +362,8 @@ def _exact(
         return DeletionImpact(start, None, lost, _joined(sentence, state), "needs_input")
     pending = ck.uncommitted_batch if ck.uncommitted_batch != last else None
     if pending is not None and (sink is None or not sink.has_log):
-        sentence = say("impact.exact_pending", batch=last, pending=pending)
+        key = "impact.exact_pending_lacks" if lost_input else "impact.exact_pending"
+        sentence = say(key, batch=last, pending=pending)
         planned = _sum((_offsets_planned(ck, last, pending), without.repeats))
         at_most = planned is not None
         return DeletionImpact(start, planned, lost, _joined(sentence, state), "needs_input", at_most)
@@ -362,8 +372,21 @@ def _exact(
         return DeletionImpact(start, None, lost, _joined(sentence, state), "needs_input")
     has_files = any(source.kind.has_own_log for source in ck.sources)
     sentence = say("impact.exact_by_log" if has_files else "impact.exact", batch=last)
+    if lost_input:
+        sentence = say("impact.exact_lacks", batch=last)
     certainty: Certainty = "certain" if sink is not None else "inferred"
     return DeletionImpact(start, without.repeats, lost, _joined(sentence, state), certainty)
+
+
+def _may_lose(impact: DeletionImpact, why: str) -> DeletionImpact:
+    """The same, where rows are gone, or may be, and nobody knows how many, or whether the sink has them."""
+    return replace(impact, loses_rows=None, sentence=_joined(impact.sentence, why))
+
+
+def _unasked_broker(ck: Checkpoint, connectors: ConnectorAnswers) -> bool:
+    """Whether a source reads from a broker that nobody has asked, or that did not answer."""
+    asked = {key for key, answer in connectors.brokers.items() if answer.trouble is None}
+    return any(source.kind.asks == "broker" and source.key not in asked for source in ck.sources)
 
 
 def _without_whole_log(ck: Checkpoint, batch: int) -> str | None:

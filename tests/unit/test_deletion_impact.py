@@ -20,6 +20,7 @@ from core.judgement import judge
 from core.recovery import Answers, DeletionImpact, impact_of_deleting, options, resume_points
 from core.storage import parse_location
 from tests.support import damage as d
+from tests.unit.test_forecast_source_logs import pending
 
 IN_TABLE, IN_SNAPSHOT = "delta-batch-already-in-table", "delta-stopped-in-first-snapshot"
 
@@ -346,3 +347,26 @@ def test_a_deduplication_that_starts_empty_repeats_rows_and_an_aggregation_none(
     exact = by_start(impact_of_deleting(dropped))["exact position"]
     assert (exact.repeats_rows, exact.loses_rows) == (None, None)
     assert "Rows that the deduplication would have dropped are written." in exact.sentence
+
+
+def test_a_planned_batch_whose_input_is_gone_leaves_no_start_that_loses_nothing(tmp_path: Path) -> None:
+    """The forecast said that the file is gone, and below it stood "loses nothing" of two ways of starting."""
+    root, files = pending(tmp_path / "ck", tmp_path / "in")
+    whole = by_start(judge(Checkpoint.open(str(root))).impacts)
+    files[4].unlink()
+    judged = judge(Checkpoint.open(str(root)))
+    impacts = by_start(judged.impacts)
+    gone = next(each.sentence for each in judged.forecast.risks if each.id == "INPUT_GONE")
+    for start in ("from the beginning", "exact position"):
+        assert whole[start].loses_rows == 0 and impacts[start].loses_rows is None
+        assert f"As the forecast says: {gone}" in impacts[start].sentence
+    assert "no row is skipped" in whole["exact position"].sentence
+    assert "no row is skipped" not in impacts["exact position"].sentence
+
+
+def test_what_a_broker_that_was_not_asked_has_lost_is_not_nothing(samples: Path) -> None:
+    silent = answer({}, "No answer from broker:9092 in 3 s.")
+    for price in (kafka_prices(samples, silent), by_start(impact_of_deleting(kafka(samples)))):
+        for start in ("from the beginning", "exact position"):
+            assert price[start].loses_rows is None
+            assert "what has expired is lost with any start" in price[start].sentence

@@ -286,6 +286,17 @@ class Forecast:
         found = [risk for risk in self.risks if risk.id in ROLLED_BACK and risk.data.append == "duplicates"]
         return " ".join(risk.sentence for risk in found)
 
+    def in_words(self, *risk_ids: str) -> str:
+        """The sentences of the risks of these ids, in the order of the ids; empty where there are none."""
+        found = (risk.sentence for each in risk_ids for risk in self.risks if risk.id == each)
+        return " ".join(found)
+
+    @property
+    def lost_input(self) -> str:
+        """What is said of input files of the planned batch that are gone, or have changed: whatever runs it
+        does not have the rows that they had. Empty where there are none."""
+        return self.in_words("INPUT_GONE", "INPUT_CHANGED")
+
     @property
     def files_again(self) -> FilesAgain | None:
         """Why files that were read before are read again from any position; None where none are known."""
