@@ -30,6 +30,12 @@ SENTENCES: dict[str, str] = {
     "possible": "Exact repair of {files:listed 5} in a copy of the checkpoint.",
     "count": "{files:counted file} of the copy {files:one differs/differ}.",
     "best": "Only single files are wrong; with their exact repair the query starts as it was.",
+    "best_if_not_held": (
+        "Only single files are wrong, and with their exact repair the query starts as it was, as long as the"
+        " sink does not have batch {batch} yet: that is planned again, and a sink that skips committed batch"
+        " IDs would skip its rows. Connect the sink to know; where a file sink or a Delta table has the"
+        " batch, the script refuses."
+    ),
     "best_stale": (
         "A plain restart works, but a start loads a snapshot of batches that were rolled back and gives wrong"
         " rows. Without the snapshot Spark rebuilds the state from the changes."

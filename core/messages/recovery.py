@@ -205,6 +205,10 @@ SENTENCES: dict[str, str] = {
     ),
     "advice_none": "The files show no option that can be recommended; the page Recovery compares all.",
     "advice_depends": "It depends on {about}. {ways}",
+    "advice_if_not_held": (
+        "Connect the sink first: the repair is refused where a file sink or a Delta table already has batch"
+        " {batch}."
+    ),
     "advice_way": "{answers:capital}: {title}.",
     "position_not_known": "Position not known",
     "nothing_committed": "No batch is committed, so there is no position to resume from.",

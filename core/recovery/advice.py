@@ -15,6 +15,7 @@ from core.recovery.answers import Answers
 from core.recovery.context import RecoveryContext
 from core.recovery.options import Option, options
 from core.recovery.questions import Question, first_deciding, questions
+from core.recovery.repairs.repair_files import unless_held
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,13 +24,14 @@ class Advice:
     which option is recommended; None where none does. ``first``: what a person has to do outside of the
     checkpoint before any option helps; empty where nothing. ``running``: a query may be running, which has to
     be stopped first; empty where nothing shows that. ``is_nothing``: no fault is known, so that a start needs
-    nothing."""
+    nothing. ``condition``: what has to be looked at before the option is taken; empty where nothing."""
 
     option: Option | None
     question: Question | None
     first: str = ""
     running: str = ""
     is_nothing: bool = False
+    condition: str = ""
 
     @classmethod
     def of(
@@ -50,7 +52,9 @@ class Advice:
         blocking = next((item for item in found_here if item.severity == "blocks_restart"), None)
         first = blocking.action if blocking is not None and blocking.recipe is None else ""
         is_nothing = is_start and _is_in_order(context, found_here)
-        return cls(best, deciding, first, _running(context.ck), is_nothing)
+        named = set(deciding.leads_to) if deciding is not None else {best.id if best is not None else None}
+        condition = _condition(context) if "repair_files" in named else ""
+        return cls(best, deciding, first, _running(context.ck), is_nothing, condition)
 
     @property
     def sentence(self) -> str:
@@ -59,7 +63,11 @@ class Advice:
 
     @property
     def of_recovery(self) -> str:
-        """The option, or the options by the answer that decides."""
+        """The option, or the options by the answer that decides, and what they depend on."""
+        return " ".join(part for part in (self._by_answer, self.condition) if part)
+
+    @property
+    def _by_answer(self) -> str:
         if self.question is not None:
             return say(
                 "recovery.advice_depends", about=_about(self.question), ways=" ".join(_ways(self.question))
@@ -69,6 +77,12 @@ class Advice:
         if self.is_nothing:
             return say("recovery.advice_nothing_else" if self.running else "recovery.advice_nothing")
         return say("recovery.advice", title=self.option.title.rstrip("."))
+
+
+def _condition(context: RecoveryContext) -> str:
+    """What a repair of single files depends on."""
+    batch = unless_held(context)
+    return say("recovery.advice_if_not_held", batch=batch) if batch is not None else ""
 
 
 def _running(ck: Checkpoint) -> str:

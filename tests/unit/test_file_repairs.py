@@ -225,3 +225,27 @@ def test_the_snapshot_before_is_right_when_it_is_newer_than_its_changes(tmp_path
     for partition in (0, 1):
         (place / f"state/0/{partition}/2.delta").write_bytes(b"x" * 64)
     assert repairs_of(place).is_possible
+
+
+def test_a_repair_that_the_sink_decides_is_recommended_with_that_condition(tmp_path: Path) -> None:
+    """It was recommended without one, and its script refused: the sink had the batch."""
+    place = copy_of("files-stopped-cleanly", tmp_path, damage.holding("offsets/{n+1}", ""))
+    judgement = judge(Checkpoint.open(str(place)))
+    for sink in ("file", "delta"):
+        option = option_of(judgement, sink)
+        assert option.recommended and "as long as the sink does not have batch 14 yet" in option.reason
+        said = judgement.advice(Answers({"sink": sink})).sentence
+        assert said.startswith("Repair single files of the checkpoint. Connect the sink first: ")
+        assert "already has batch 14" in said
+    for sink in ("foreach_append", "foreach_merge", "kafka"):
+        assert "as long as" not in option_of(judgement, sink).reason
+        said = judgement.advice(Answers({"sink": sink})).sentence
+        assert said == "Repair single files of the checkpoint."
+    assert "Connect the sink first" in judgement.advice(Answers()).sentence
+
+
+def test_a_repair_that_plans_no_batch_again_has_no_condition(tmp_path: Path) -> None:
+    place = copy_of("files-stopped-cleanly", tmp_path, damage.without("metadata"))
+    judgement = judge(Checkpoint.open(str(place)))
+    assert "as long as" not in option_of(judgement, "file").reason
+    assert "Connect the sink" not in judgement.advice(Answers({"sink": "file"})).sentence

@@ -89,7 +89,19 @@ def _reason(context: RecoveryContext) -> str:
     was = context.forecast
     if was is not None and was.outcome != "fail" and was.risk("STALE_SNAPSHOT") is not None:
         return say("file_repairs.best_stale")
+    batch = unless_held(context)
+    if batch is not None:
+        return say("file_repairs.best_if_not_held", batch=batch)
     return say("file_repairs.best")
+
+
+def unless_held(context: RecoveryContext) -> int | None:
+    """The batch that is planned again with other end offsets, where the sink may skip batch IDs and was not
+    asked whether it has this one: then the repair is not possible. None where nothing is open."""
+    found, sink = _found(context), context.sink_state
+    is_open = context.behaviour in (None, "batch_number_aware") and (sink is None or not sink.has_log)
+    is_planned_anew = not found.again_is_same and not found.reruns_planned
+    return found.again_from if is_open and is_planned_anew else None
 
 
 def _other_risks(found: FileRepairs) -> list[str]:
