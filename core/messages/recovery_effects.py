@@ -13,6 +13,7 @@ SENTENCES: dict[str, str] = {
     "by_sink": "{sinks:listed}: {text}",
     "not_possible": "Not possible: {why}",
     "nothing": "Nothing.",
+    "but_this": "Nothing but this",
     "amount_not_known": "an unknown amount",
     # a plain restart, as the forecast has it
     "restart_unknown": "The files cannot tell.",

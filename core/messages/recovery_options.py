@@ -481,9 +481,6 @@ SENTENCES: dict[str, str] = {
     "rows_from_backup": (
         "Rows that are gone at the source come from the backup; keys deleted since the backup come back."
     ),
-    "loses_state": "Here yes, the state: {lost}.",
-    "also_loses": "And what the source no longer has: {skips}.",
-    "loses_gone": "Here yes, what the source no longer has: {skips}.",
     "starts_after": "The start is after batch {batch}, the last committed one.",
     "late_files": "Files that arrive late with an older time are missed.",
     # duplicates

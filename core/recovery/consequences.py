@@ -38,6 +38,13 @@ class Consequence:
     loses: str
     trap: str
     is_yours: bool
+    is_possible: bool = True
+
+    @property
+    def may_lose(self) -> bool:
+        """Whether it loses something, or may."""
+        nothing = say("recovery_effects.nothing").rstrip(".")
+        return not self.loses.startswith(nothing) or self.loses.startswith(say("recovery_effects.but_this"))
 
 
 def consequences(context: RecoveryContext, option: OptionId) -> tuple[Consequence, ...]:
@@ -58,6 +65,7 @@ def consequences(context: RecoveryContext, option: OptionId) -> tuple[Consequenc
                 loses,
                 _mistake(as_if, option, behaviour),
                 mine,
+                made.possible,
             )
         )
     return tuple(found)

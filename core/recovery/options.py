@@ -21,7 +21,7 @@ from core.recovery.consequences import (
 )
 from core.recovery.context import RecoveryContext
 from core.recovery.model import Cell, Cells, Level, cell
-from core.recovery.pipeline_amounts import dropped_with_state, lost_with_state, pending_amount, read_amount
+from core.recovery.pipeline_amounts import dropped_with_state, pending_amount, read_amount
 from core.recovery.recipe import Recipe, recipe
 from core.recovery.repairs import REPAIRS, repair_of
 from core.recovery.repairs.rewind import reason_before_empty_state, rereads_all
@@ -191,7 +191,7 @@ def _option(context: RecoveryContext, made: Recipe, recommended: bool, reason: s
         level=repair.level if repair is not None else LEVELS.get(made.option) or _reset_level(context),
         complexity=cells[0],
         cost=cells[1],
-        loss=cells[2],
+        loss=_loss(made, cells[2], found, yours),
         duplicates=cells[3],
         initial_snapshot=cells[4],
         full_reset=cells[5],
@@ -201,6 +201,24 @@ def _option(context: RecoveryContext, made: Recipe, recommended: bool, reason: s
         consequences=found,
         recipe=made,
     )
+
+
+def _loss(made: Recipe, own: Cell, found: tuple[Consequence, ...], yours: Consequence | None) -> Cell:
+    """The cell of what may be lost: the statement that the card makes, so that both say the same, and what
+    this checkpoint adds. It corrects a general "no" where something may be lost at the sink that was
+    answered, or at one of the kinds."""
+    if not made.possible:
+        return own
+    loses = yours.loses if yours is not None else summary(found, "loses")
+    nothing = say("recovery_effects.nothing")
+    facts = [text for text in (loses if loses != nothing else "", own.facts) if text]
+    at_sinks = [yours] if yours is not None else [each for each in found if each.is_possible]
+    is_loss = any(each.may_lose for each in at_sinks) and own.general != _refresh_in_general()
+    return Cell(own.general, " ".join(facts), own.corrected or is_loss)
+
+
+def _refresh_in_general() -> str:
+    return say_of("recovery_options", "GENERAL", "refresh_loss")  # says yes already
 
 
 # ---------------------------------------------------------------- start it again
@@ -214,12 +232,10 @@ def _restart(context: RecoveryContext, made: Recipe) -> Cells:
         if planned is not None
         else say("recovery_options.reads_new")
     )
-    loses = yours.loses if yours is not None and made.possible else ""
-    is_loss = bool(loses) and not loses.startswith(say("recovery_effects.nothing").rstrip("."))
     return (
         cell("low", "" if made.possible else made.why),
         cell("low", again if made.possible else ""),
-        cell("no", loses, corrected=is_loss),
+        cell("no"),
         cell("idempotent_writers", yours.repeats if yours is not None and made.possible else ""),
         cell("no"),
         cell("no", say("recovery_options.all_kept")),
@@ -378,17 +394,7 @@ def _reset_loss(context: RecoveryContext, made: Recipe) -> Cell:
     if not made.possible:
         return cell("careful_start", made.why, corrected=True)
     if context.is_lost:
-        return cell("careful_start", say("recovery_effects.lost_loses"), corrected=True)
-    if context.needs_state and made.method != "warm_up":
-        lost = say("recovery_options.loses_state", lost=lost_with_state(context))
-        gone = say("recovery_options.also_loses", skips=made.skips) if made.skips else ""
-        return cell("careful_start", lost, gone, corrected=True)
-    if dropped := dropped_with_state(context):
-        return cell("careful_start", say("recovery_repairs.drop_loses", lost=dropped), corrected=True)
-    if made.skips:
-        return cell("careful_start", say("recovery_options.loses_gone", skips=made.skips), corrected=True)
-    if made.left_out:
-        return cell("careful_start", say("recovery_options.loses_gone", skips=made.left_out), corrected=True)
+        return cell("careful_start")
     start = say("recovery_options.starts_after", batch=context.last_committed)
     if any(starting.how == "modified_after" for starting in made.starts):
         return cell("careful_start", start, say("recovery_options.late_files"), corrected=True)

@@ -270,3 +270,20 @@ def test_a_reset_is_called_the_only_option_nowhere_beside_another(samples: Path,
         assert "the only option" not in best.reason or not others
         if best.id == "reset":
             assert ("take the full refresh" in best.reason) is ("full_refresh" in others)
+
+
+@pytest.mark.parametrize("sample", ["missing-delta-file", "files-died-mid-batch", "dropduplicates-removed"])
+def test_the_table_says_the_loss_that_the_card_says(sample: str, samples: Path) -> None:
+    """The table said "no" of options whose card named what they lose."""
+    ck = Checkpoint.open(str(samples / sample / "checkpoint"))
+    for sink in (None, "file", "foreach_append", "foreach_merge", "other"):
+        answers = {} if sink is None else {"sink": sink}
+        for each in options(read_recovery_context(ck, Answers(answers))):
+            if not each.possible:
+                continue
+            is_nothing = each.loses == "Nothing."
+            assert is_nothing or each.loses in each.loss.facts, (sink, each.id)
+            if not each.loses.startswith(("Nothing.", "Nothing:", "Nothing,")) and sink is not None:
+                assert each.loss.corrected or each.loss.general.startswith("yes"), (sink, each.id)
+            elif is_nothing:
+                assert not each.loss.corrected, (sink, each.id)

@@ -89,11 +89,10 @@ def _cells(context: RecoveryContext) -> Cells:
         if context.state_bytes is None
         else say("recovery_options.state_left", size_bytes=context.state_bytes)
     )
-    exact = _is_exact(context)
     return (
         cell("low", say("recovery_repairs.drop_effort") if possible.possible else possible.why),
         cell("low", reads if possible.possible else "", left),
-        cell("no", "" if exact else _loses(context), corrected=not exact),
+        cell("no"),
         cell("no", say("recovery_repairs.ids_continue")),
         cell("no"),
         cell("no", say("recovery_options.table_kept")),

@@ -121,13 +121,12 @@ def _is_of_the_copy(risk: str, found: FileRepairs) -> bool:
 
 def _cells(context: RecoveryContext) -> Cells:
     judged, found = _judge(context), _found(context)
-    loses = _effect(context, context.behaviour or "batch_number_aware").loses if judged.possible else ""
     repeats = _effect(context, context.behaviour or "append").repeats if judged.possible else ""
     count = say("file_repairs.count", files=len(found.repairs)) if judged.possible else judged.why
     return (
         cell("low", count),
         cell("low", say("recovery_backup.cost")),
-        cell("no", loses),
+        cell("no"),
         cell("idempotent_writers", repeats),
         cell("no"),
         cell("no", say("recovery_options.table_kept")),

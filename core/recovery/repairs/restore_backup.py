@@ -40,7 +40,7 @@ def _cells(context: RecoveryContext) -> Cells:
     return (
         cell("low", say("recovery_backup.restore_effort") if judged.possible else judged.why),
         cell("medium", say("recovery_backup.restore_cost")),
-        cell("no", say("recovery_backup.again_skipped"), corrected=True),
+        cell("no"),
         cell("idempotent_writers", say("recovery_backup.again_repeated")),
         cell("no"),
         cell("no", say("recovery_options.table_kept")),

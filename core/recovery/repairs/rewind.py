@@ -215,7 +215,7 @@ def _cells(context: RecoveryContext) -> Cells:
     return (
         cell("medium", say("recovery_repairs.rewind_effort")),
         cell("low", reads),
-        cell("no", _loses(context), corrected=bool(lost_in_copy(_copy(context)))),
+        cell("no"),
         *_kept(say("recovery_repairs.rewind_by_sink", ids=_replayed(context))),
     )
 

@@ -96,15 +96,10 @@ def _effect(context: RecoveryContext, behaviour: Behaviour) -> Effect:
 
 def _cells(context: RecoveryContext) -> Cells:
     judged = _judge(context)
-    loses = (
-        say("recovery_repairs.skip_loses", batch=context.pending, amount=_lost(context))
-        if judged.possible
-        else ""
-    )
     return (
         cell("low", say("recovery_repairs.drop_effort") if judged.possible else judged.why),
         cell("low", say("recovery_options.reads_new") if judged.possible else ""),
-        cell("no", loses, corrected=judged.possible),
+        cell("no"),
         cell("no", say("recovery_repairs.ids_continue")),
         cell("no"),
         cell("no", say("recovery_options.table_kept")),
