@@ -24,7 +24,7 @@ from core.connectors.answers import BrokerAnswer
 from core.connectors.delta.source import delta_source_state
 from core.connectors.kafka.partitions import kafka_partition_states, kafka_topic_states
 from core.connectors.model import DeltaSourceState, KafkaPartitionState, KafkaTopicState, SinkState
-from core.connectors.sink import sink_state
+from core.connectors.sink import as_file_sink, sink_state
 from core.connectors.sink_history import SinkHistory, sink_history
 from core.errors import CheckpointExplorerError, FileNotRead
 from core.messages import Sentence, say
@@ -38,7 +38,7 @@ from core.recovery import (
     read_recovery_context,
     resume_points,
 )
-from core.recovery.asked_query import asked_query
+from core.recovery.asked_query import asked_query, asked_sink
 from core.recovery.context import OF_ONE_FILE
 from core.recovery.repair_actions import with_repairs
 from core.sparklogs.evidence import NotRead
@@ -186,7 +186,11 @@ class Judgement:
     def sink(self) -> SinkState | None:
         """What the sink says about this query; None when it was not asked, or could not be."""
         there = self.connectors.sink
-        return None if there is None else self._once("sink", lambda: sink_state(self.ck, there))
+        found = None if there is None else self._once("sink", lambda: sink_state(self.ck, there))
+        return self._as_asked(found, self.question.query)
+
+    def _as_asked(self, found: SinkState | None, query: Query) -> SinkState | None:
+        return as_file_sink(self.ck, found) if found is not None and query.sink == "file" else found
 
     @property
     def sink_history(self) -> SinkHistory | None:
@@ -233,8 +237,10 @@ class Judgement:
         """The facts that the recovery options rest on, with these answers. Raises FileNotRead when one of
         them could not be read, and StorageError."""
         query = asked_query(self.ck, answers, self.question.query)
+        query = replace(query, sink=asked_sink(answers, self.connectors) or query.sink)
         said = self._reading(query).forecast
-        context = self._with_intact(read_recovery_context(self.ck, answers, self.connectors, said, self.sink))
+        sink = self._as_asked(self.sink, query)
+        context = self._with_intact(read_recovery_context(self.ck, answers, self.connectors, said, sink))
         context = self._with_output(context)
         if self.not_read:
             paths = [item.path for item in self.not_read]

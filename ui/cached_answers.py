@@ -28,6 +28,7 @@ from core.errors import NotACheckpoint, ResumeError, StorageError, UsageError
 from core.judgement import Judgement, judge
 from core.messages import say, say_of, words
 from core.recovery import Advice, Answers, DeletionImpact, ResumeAnswer
+from core.recovery.asked_query import asked_sink
 from core.rehearsal.command import rehearse_command as filled_in
 from ui import cards, connectors, readings, recovery_answers
 from ui.open_checkpoints import MOST_OPEN, Opened
@@ -91,9 +92,9 @@ def judgement(
     if level == "deep" and lacks_contents(ck.door):
         level = deepest(ck) or "normal"
     asked = connectors.answers(opened, ck, with_kafka)
-    topics = connectors.topics(ck)
-    key = (opened.key, asked.key, tuple(sorted(topics.items())), level)
-    return _judgement(key, ck, asked.connectors, Query(topics=topics), level)
+    topics, sink = connectors.topics(ck), asked_sink(recovery_answers.choices(), asked.connectors)
+    key = (opened.key, asked.key, tuple(sorted(topics.items())), sink, level)
+    return _judgement(key, ck, asked.connectors, Query(topics=topics, sink=sink), level)
 
 
 @readings.cached(4 * MOST_OPEN)
@@ -124,9 +125,10 @@ def start_of(opened: Opened, ck: Checkpoint, spark: str | None, query: str, loss
     if spark is None and query == "same" and loss == "true":
         return next_start(opened, ck)
     operators = () if query == "stateless" else None
-    started = Query(operators=operators, topics=connectors.topics(ck), fail_on_data_loss=loss != "false")
     try:
         said = connectors.answers(opened, ck).connectors
+        topics, sink = connectors.topics(ck), asked_sink(recovery_answers.choices(), said)
+        started = Query(operators=operators, topics=topics, fail_on_data_loss=loss != "false", sink=sink)
         level, seconds = deepest(ck) or "normal", ck.settings.deep_check_seconds
         return judge(ck, said, level=level, spark=spark, query=started, seconds=seconds).forecast
     except StorageError as error:

@@ -157,13 +157,14 @@ ConcernKind = Literal[
     "log_damaged",
     "entry_damaged",
     "no_log",
+    "log_gone",
 ]
 """ahead: batches will be skipped whatever they hold; behind: committed batches are not in the sink; changed:
 somebody took rows of batches away (RESTORE, overwrite); forgotten: a batch that is there will be written
 again; new_id: the query gets another id than the table knows; unknown: no batch of this query is there
 although some are committed; log_hole: the file sink's log has a hole; log_damaged: a file of it that readers
 need is damaged; entry_damaged: the file of the batch that runs next, which is skipped; no_log: batches are
-committed and the place has no log of any."""
+committed and the place has no log of any; log_gone: the same, and somebody says that it is a file sink."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,6 +247,11 @@ class ConnectorAnswers:
             *(item for key in self.tables for item in self.table_not_read(key)),
             *self.sink_not_read,
         )
+
+    @property
+    def shows_no_sink_log(self) -> bool:
+        """Whether a place was given for the sink, and no log of batches is there."""
+        return isinstance(self.sink, Location) or "sink" in self.troubles
 
     @property
     def urls(self) -> dict[str, str]:

@@ -43,6 +43,16 @@ def sink_state(ck: Checkpoint, what: DeltaLog | FileSinkLog | Location) -> SinkS
     return SinkState("plain", what.url, None, None, None, sentence, "needs_input", concerns=(concern,))
 
 
+def as_file_sink(ck: Checkpoint, state: SinkState) -> SinkState:
+    """The same, once somebody has said that this is the output of a file sink: it keeps a log, so the log is
+    gone where there is none."""
+    if not any(kind == "no_log" for kind, _ in state.concerns):
+        return state
+    committed, coming = ck.commit_ids[-1], ck.next_batch.batch_id
+    sentence = say("sink.file_log_gone", url=state.url, committed=committed, next=coming)
+    return replace(state, sentence=sentence, certainty="certain", concerns=(("log_gone", sentence),))
+
+
 def _log_not_read(log: DeltaLog) -> SinkState:
     """Which batches a table holds is not known when a file that may tell could not be read."""
     paths = [item.path.rpartition("/")[2] for item in log.not_read]

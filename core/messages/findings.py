@@ -131,6 +131,7 @@ TITLES: dict[str, str] = {
     "SINK_NEW_QUERY_ID": "the query gets a new ID, for which the table skips nothing",
     "SINK_LOG_HOLE": "the file sink log has a gap",
     "SINK_LOG_DAMAGED": "a file of the file sink log is damaged",
+    "SINK_LOG_GONE": "the log of the file sink is gone",
     "SOURCES_CHANGED": "named sources were added or removed",
     "STATE_DROPPED": "the state of a removed operator is left unused",
     "STALE_SNAPSHOT": "a snapshot left over from before a rollback is loaded by a start",
@@ -507,6 +508,10 @@ ACTIONS: dict[str, str] = {
         "Restore the damaged files of _spark_metadata from a backup before the start, or use a new output"
         " directory. The data files are still there: a reader that does not look at _spark_metadata sees"
         " them, with those of batches that did not finish."
+    ),
+    "SINK_LOG_GONE": (
+        "Restore _spark_metadata from a backup before the start, or write everything to a new output. If this"
+        " is a new output directory: keep the old one, or start with a new checkpoint for the new one."
     ),
     "SOURCES_CHANGED": "Check that every source that starts from scratch is meant to.",
     "STATE_DROPPED": "Make sure that the contents of this state are no longer needed.",

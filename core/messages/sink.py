@@ -15,6 +15,16 @@ SENTENCES: dict[str, str] = {
         " exist). With a Delta table it is another place, or the table is gone. Any other sink keeps no log,"
         " so the files do not show which batches are in it."
     ),
+    "file_log_gone": (
+        "{url} has no _spark_metadata, while the checkpoint has committed batches up to {committed}: its log"
+        " is gone, or this is a new output directory. The query begins a new log and writes on from batch"
+        " {next}, and Spark cannot read the output then: first it sees no rows, and after batch {next} every"
+        " read fails (_spark_metadata/0 doesn't exist)."
+    ),
+    "file_output_gone": (
+        "{trouble} The checkpoint has committed batches up to {committed}. Spark creates the output"
+        " directory again and writes on, and cannot read the output then (_spark_metadata/0 doesn't exist)."
+    ),
     "nothing_there": (
         "{trouble} The checkpoint has committed batches up to {committed}. If the directory of a file sink"
         " is gone, Spark writes on and cannot read the output then."

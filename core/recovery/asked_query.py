@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Literal
 
 from core.analysis.forecast import Query
 from core.checkpoint import Checkpoint
+from core.connectors import ConnectorAnswers
 from core.connectors.requested import read_topics, topics_of_options
 from core.recovery.answers import Answers
 
@@ -29,3 +31,10 @@ def asked_query(ck: Checkpoint, answers: Answers, query: Query) -> Query:
     if topics == dict(query.topics) and options == dict(query.options):
         return query
     return replace(query, topics=topics, options=options)
+
+
+def asked_sink(answers: Answers, connectors: ConnectorAnswers | None) -> Literal["file"] | None:
+    """That the query writes to a file sink, where somebody says so and it matters: the place that was given
+    for the sink shows no log."""
+    is_file = answers.get("sink") == "file" and connectors is not None and connectors.shows_no_sink_log
+    return "file" if is_file else None

@@ -409,7 +409,7 @@ def _log_gone(connectors: ConnectorAnswers, sink: SinkState | None) -> str:
     """Why the place that was given for a sink with a log of its batches has none; empty when it has."""
     if sink is None:
         return "" if "sink" in connectors.refused else connectors.troubles.get("sink", "")
-    return next((sentence for kind, sentence in sink.concerns if kind == "no_log"), "")
+    return next((sentence for kind, sentence in sink.concerns if kind in ("no_log", "log_gone")), "")
 
 
 def _seen_sink(ck: Checkpoint, connectors: ConnectorAnswers) -> tuple[str | None, str, str | None]:

@@ -488,3 +488,11 @@ def test_hostile_names_from_the_broker_and_the_address_are_plain_text(
         at = at.switch_page(f"pages/{page}.py").run()
         assert_no_error(at)
         assert_only_plain(at, page)
+
+
+def test_a_file_sink_without_its_log_is_a_risk_in_the_verdict(open_page: OpenPage, tmp_path: Path) -> None:
+    shown = words_of(
+        open_page("overview", "samples/files-stopped-cleanly/checkpoint", sink=str(tmp_path), a_sink="file")
+    )
+    assert "◐ Spark will resume with batch 14" in shown and "has no _spark_metadata" in shown
+    assert "Any other sink keeps no log" not in shown

@@ -12,9 +12,15 @@ from typing import Any
 
 import pytest
 
+from core.analysis.forecast import Query
 from core.checkpoint import Checkpoint
 from core.cli import main
+from core.connectors import ConnectorSettings
+from core.connectors.connect import ask_connectors
 from core.errors import LocationNotFound, NotACheckpoint
+from core.judgement import judge
+from core.recovery import Answers
+from core.storage import parse_location
 from tests.support.build import copy_sample, write
 from tests.support.forecasting import METADATA, files_entry, said
 
@@ -226,3 +232,29 @@ def test_a_broken_newest_offset_is_not_called_a_batch_that_runs_again(
     (root / f"offsets/.{newest}.crc").unlink(missing_ok=True)
     ids = [item["id"] for item in run("check", root)[1]["findings"]]
     assert "LOG_FILE_UNREADABLE" in ids and "BATCH_NOT_COMMITTED" not in ids
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_the_log_of_a_file_sink_that_is_gone_is_a_risk_once_somebody_says_what_the_sink_is(
+    tmp_path: Path, samples: Path, is_there: bool
+) -> None:
+    """The start was "resumes", and nobody could read the output after it."""
+    place = tmp_path / "out"
+    if is_there:
+        place.mkdir()
+    ck = Checkpoint.open(str(samples / "files-stopped-cleanly" / "checkpoint"))
+    connectors = ask_connectors(ck, ConnectorSettings(sink=parse_location(str(place))))
+    judged = judge(ck, connectors)
+    assert [risk.id for risk in judged.forecast.risks] == ["SINK_NO_LOG"]
+    assert not judged.forecast.is_data_risk
+    for start in (
+        judge(ck, connectors, query=Query(sink="file")).forecast,
+        judged.recovery(Answers({"sink": "file"})).forecast,
+    ):
+        assert start is not None and start.outcome == "resume" and start.is_data_risk
+        assert [risk.id for risk in start.risks] == ["SINK_LOG_GONE"]
+        assert "cannot read the output then" in start.sentence
+        assert "Delta" not in start.sentence and "ther sink" not in start.sentence
+    assert judged.recovery(Answers({"sink": "file"})).is_sink_log_gone
+    other = judged.recovery(Answers({"sink": "foreach_append"})).forecast
+    assert other is not None and [risk.id for risk in other.risks] == ["SINK_NO_LOG"]

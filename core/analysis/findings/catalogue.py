@@ -98,6 +98,7 @@ CATALOGUE: Mapping[str, Entry] = {
     "SINK_NEW_QUERY_ID": Entry("data_risk"),
     "SINK_LOG_HOLE": Entry("data_risk"),
     "SINK_LOG_DAMAGED": Entry("data_risk"),
+    "SINK_LOG_GONE": Entry("data_risk"),
     "SOURCES_CHANGED": Entry("data_risk"),
     "STATE_DROPPED": Entry("data_risk"),
     "STALE_SNAPSHOT": Entry("data_risk"),

@@ -34,7 +34,7 @@ from core.checkpoint.sources.other import UNKNOWN
 from core.checkpoint.state import state_inventory
 from core.checkpoint.state_names import operator_put_away
 from core.connectors.model import ConnectorAnswers, SinkState
-from core.connectors.sink import sink_state
+from core.connectors.sink import as_file_sink, sink_state
 from core.sparklogs.compactible import CompactibleLog, compactible_log
 from core.sparklogs.evidence import Evidence, Problem
 from core.sparklogs.names import is_hidden_checksum
@@ -106,7 +106,10 @@ class RestartContext:
     @lazy
     def sink(self) -> SinkState | None:
         """What the sink holds of this query; None when it was not asked."""
-        return sink_state(self.checkpoint, self.connectors.sink) if self.connectors.sink is not None else None
+        if self.connectors.sink is None:
+            return None
+        found = sink_state(self.checkpoint, self.connectors.sink)
+        return as_file_sink(self.checkpoint, found) if self.query.sink == "file" else found
 
     @lazy
     def next_batch(self) -> NextBatch:

@@ -21,6 +21,7 @@ _RISKS: Mapping[ConcernKind, tuple[str, DataEffect, Certainty]] = {
     "new_id": ("SINK_NEW_QUERY_ID", DataEffect(skip="duplicates"), "inferred"),
     "unknown": ("SINK_UNKNOWN", DataEffect(skip="unknown"), "needs_input"),
     "no_log": ("SINK_NO_LOG", DataEffect(skip="unknown"), "needs_input"),
+    "log_gone": ("SINK_LOG_GONE", DataEffect(skip="unknown"), "certain"),
     "log_hole": ("SINK_LOG_HOLE", DataEffect(), "certain"),
     "log_damaged": ("SINK_LOG_DAMAGED", DataEffect(), "certain"),
     "entry_damaged": ("SINK_LOG_DAMAGED", DataEffect(skip="loss"), "certain"),
@@ -59,8 +60,10 @@ def no_sink_there(s: RestartContext) -> tuple[Risk, ...]:
     trouble, committed = s.connectors.troubles.get("sink"), s.c
     if trouble is None or "sink" in s.connectors.refused or committed is None:
         return ()
-    sentence = say("sink.nothing_there", trouble=trouble, committed=committed)
-    return (_risk("no_log", sentence, (Evidence(f"commits/{committed}"),)),)
+    is_file = s.query.sink == "file"
+    key = "sink.file_output_gone" if is_file else "sink.nothing_there"
+    sentence = say(key, trouble=trouble, committed=committed)
+    return (_risk("log_gone" if is_file else "no_log", sentence, (Evidence(f"commits/{committed}"),)),)
 
 
 def _risk(kind: ConcernKind, sentence: str, evidence: tuple[Evidence, ...]) -> Risk:
