@@ -38,6 +38,8 @@ SENTENCES: dict[str, str] = {
         "Spark will re-run batch {batch_id} with the same end offsets ({amount}); the sink may"
         " receive batch ID {batch_id} a second time."
     ),
+    "rerun_told": "Spark will re-run batch {batch_id} with the same end offsets.",
+    "rerun_amount_told": "Spark will re-run batch {batch_id} with the same end offsets ({amount}).",
     "left_out": "{ids:capital_batches} {count:one is/are} not re-run, although not committed.",
     "scratch": ("Spark will start from scratch with batch 0: this checkpoint has no batch."),
     "older_from_scratch": (

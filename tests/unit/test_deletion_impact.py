@@ -370,3 +370,12 @@ def test_what_a_broker_that_was_not_asked_has_lost_is_not_nothing(samples: Path)
         for start in ("from the beginning", "exact position"):
             assert price[start].loses_rows is None
             assert "what has expired is lost with any start" in price[start].sentence
+
+
+def test_a_sink_that_was_asked_takes_the_place_of_what_it_may_receive(samples: Path) -> None:
+    """The sentence said both: that the batch may come twice, and that the table skips it."""
+    place = samples / IN_TABLE
+    ck = Checkpoint.open(str(place / "checkpoint"))
+    assert "the sink may receive batch ID 5 a second time" in judge(ck).forecast.sentence
+    told = judge(ck, delta_answers(place)).forecast.sentence
+    assert "may receive" not in told and "is already in the table" in told

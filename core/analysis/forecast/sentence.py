@@ -27,13 +27,15 @@ def resume_sentence(s: RestartContext) -> Sentence:
 
 
 def rerun_sentences(s: RestartContext) -> tuple[Sentence, ...]:
-    """Batch N again: its number, its size, that the sink sees the id a second time, and what is left out."""
+    """Batch N again: its number, its size, that the sink may see the id a second time, unless it was asked
+    and says so itself, and what is left out."""
     amount = amounts(s)
-    rerun = (
-        say("forecast.rerun_amount", batch_id=s.n, amount=amount)
-        if amount
-        else say("forecast.rerun", batch_id=s.n)
-    )
+    is_told = s.sink is not None and s.sink.has_log and s.sink.certainty != "needs_input"
+    if amount:
+        key = "forecast.rerun_amount_told" if is_told else "forecast.rerun_amount"
+        rerun = say(key, batch_id=s.n, amount=amount)
+    else:
+        rerun = say("forecast.rerun_told" if is_told else "forecast.rerun", batch_id=s.n)
     if s.c is None or s.n is None or s.c >= s.n - 1 or s.checkpoint.is_async:
         return (rerun,)
     left_out = list(range(s.c + 1, s.n))
