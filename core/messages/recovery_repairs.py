@@ -196,6 +196,10 @@ SENTENCES: dict[str, str] = {
         " the rows of {ids:batches} a second time; what this one does with a batch that comes again is not"
         " known, so find that out before the start."
     ),
+    "rewind_not_first": (
+        "A rewind to batch {batch} is less work, but does not come first, because {operators:listed} can give"
+        " other results with other batch boundaries. Take it if such differences do not matter to you."
+    ),
     "best_rewind_keeps_state": (
         "Everything is complete for batch {batch}, and the damage comes after it. Rows of {ids:batches} may"
         " be written a second time, and other batch boundaries can change results there; a reset would lose"

@@ -24,7 +24,7 @@ from core.recovery.model import Cell, Cells, Level, cell
 from core.recovery.pipeline_amounts import dropped_with_state, pending_amount, read_amount
 from core.recovery.recipe import Recipe, recipe
 from core.recovery.repairs import REPAIRS, repair_of
-from core.recovery.repairs.rewind import reason_before_empty_state, rereads_all
+from core.recovery.repairs.rewind import reason_before_empty_state, rereads_all, why_not_first
 from core.recovery.restart import CHANGED, is_recommended, why_recommended
 
 LEVELS: Mapping[OptionId, Level] = MappingProxyType(
@@ -116,9 +116,9 @@ def recommended(context: RecoveryContext, recipes: Mapping[OptionId, Recipe]) ->
         return "full_refresh", say("recovery_options.best_refresh")
     if recipes["backup_and_backfill"].possible and context.source_complete != "yes":
         is_open = context.sink is None or context.answers.get("source_complete") is None
-        return "backup_and_backfill", say(
-            "recovery_options.best_backfill_so_far" if is_open else "recovery_options.best_backfill"
-        )
+        keeps = say("recovery_options.best_backfill_so_far" if is_open else "recovery_options.best_backfill")
+        instead_of = why_not_first(context) if recipes["rewind"].possible else ""
+        return "backup_and_backfill", f"{keeps} {instead_of}".rstrip()
     if recipes["rewind"].possible and (reason := reason_before_empty_state(context)):
         return "rewind", reason
     if reset.possible:

@@ -195,6 +195,10 @@ def test_an_operator_that_depends_on_the_boundaries_is_said_to_and_not_recommend
     option = option_of(ck.refresh(), sink="foreach_merge")
     assert option.possible and not option.recommended
     assert "dedupeWithinWatermark can give other results" in option.loses
+    for answers in ({"sink": "foreach_append"}, {"sink": "foreach_merge", "source_complete": "no"}):
+        found = options(read_recovery_context(ck.refresh(), Answers(answers)))
+        assert found[0].id == "backup_and_backfill"
+        assert "A rewind to batch 1 is less work, but does not come first" in found[0].reason
 
 
 def test_it_is_for_the_query_as_it_was_and_not_for_a_pipeline(tmp_path: Path) -> None:

@@ -280,6 +280,17 @@ def reason_before_empty_state(context: RecoveryContext) -> str:
     return say("recovery_repairs.best_rewind_keeps_state", batch=_batch(context), ids=_replayed(context))
 
 
+def why_not_first(context: RecoveryContext) -> str:
+    """Why a rewind behind which the damage lies comes after a refresh: other batch boundaries. Empty where
+    that is not what keeps it back."""
+    forecast = context.forecast
+    fails = forecast is not None and forecast.outcome == "fail" and forecast.reason in _MENDED
+    others = sorted({name or NOT_KNOWN for name in context.operators if name not in _ANY_BOUNDARIES})
+    if not fails or not others:
+        return ""
+    return say("recovery_repairs.rewind_not_first", batch=_batch(context), operators=others)
+
+
 def rereads_all(context: RecoveryContext) -> bool:
     """Whether everything that the copy reads again is still there, as far as its forecast tells."""
     return not lost_in_copy(_copy(context))
