@@ -155,6 +155,7 @@ TITLES: dict[str, str] = {
     "STATE_SCHEMA_ELSEWHERE": "the state schema is read outside of this checkpoint",
     "STATE_SCHEMA_MISSING": "a state schema file is missing",
     "TWO_WRITERS": "two queries may be writing to this checkpoint",
+    "JOIN_REPARTITIONED": "Spark has repartitioned a join with state format 4",
     "EXTRA_PARTITIONS": "there are more state partitions than the query uses",
     "UNKNOWN_FORMAT": "a file in an unknown format",
     "WATERMARK_STALLED": "the watermark does not move although there is data",
@@ -592,6 +593,10 @@ ACTIONS: dict[str, str] = {
     "TWO_WRITERS": (
         "Make sure that exactly one query uses this checkpoint: stop the other one and give it a checkpoint"
         " location of its own."
+    ),
+    "JOIN_REPARTITIONED": (
+        "Go back to the checkpoint as it was before the repartition, if it was kept, and give the query its"
+        " old number of partitions. If it was not, read everything again."
     ),
     "EXTRA_PARTITIONS": (
         "Keep them unless you know that the state was repartitioned: their rows are not read."

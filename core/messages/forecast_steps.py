@@ -277,6 +277,11 @@ SENTENCES: dict[str, str] = {
         " {expected:counted partition} that the query uses, from partition {first} on: their rows belong to"
         " the state and are not read."
     ),
+    "join_repartitioned": (
+        "{at}: batch {batch} moved the state of the join (operator {operator_id}) to another number of"
+        " partitions. With state format 4 Spark 4.3.0 leaves values that the query cannot decode: the first"
+        " batch that meets such a row fails (Invalid byte array backed UnsafeRow)."
+    ),
     "partitions_differ": (
         "{at} has {now} state partitions and {before} had {was}: state rows will be looked up in the wrong"
         " partition."

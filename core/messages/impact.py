@@ -10,7 +10,10 @@ STARTS: dict[str, str] = {
 """The ways of starting again, by their public names."""
 
 STARTS_MEANING: dict[str, str] = {
-    "from the beginning": "A new checkpoint reads everything that the sources still have.",
+    "from the beginning": (
+        "A new checkpoint whose query reads everything that the sources still have (Kafka: with"
+        " startingOffsets earliest)."
+    ),
     "exact position": (
         "A new checkpoint starts where this one ends: by options of the source, or by the script of the"
         ' option "Reset the checkpoint and continue incrementally" in Recovery.'

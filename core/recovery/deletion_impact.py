@@ -362,8 +362,11 @@ def _exact(
         return DeletionImpact(start, None, lost, _joined(sentence, state), "needs_input")
     pending = ck.uncommitted_batch if ck.uncommitted_batch != last else None
     if pending is not None and (sink is None or not sink.has_log):
-        key = "impact.exact_pending_lacks" if lost_input else "impact.exact_pending"
-        sentence = say(key, batch=last, pending=pending)
+        sentence = say(
+            "impact.exact_pending_lacks" if lost_input else "impact.exact_pending",
+            batch=last,
+            pending=pending,
+        )
         planned = _sum((_offsets_planned(ck, last, pending), without.repeats))
         at_most = planned is not None
         return DeletionImpact(start, planned, lost, _joined(sentence, state), "needs_input", at_most)

@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import count, expr, lit
 
 from core.checkpoint import Checkpoint
+from core.judgement import judge
 from core.recovery.answers import Answers
 from core.recovery.context import read_recovery_context
 from core.recovery.kit.reading_state import session_settings
@@ -137,6 +138,9 @@ def test_a_join_with_state_format_4_is_refused_and_spark_would_break_it(
     shutil.copytree(pipeline.checkpoint, own)
     with session_settings(spark, {**ROCKSDB, f"{STATE_STORE}.checkpointFormatVersion": "1"}):
         spark._streamingCheckpointManager.repartition(str(own), 4)
+    before, after = (judge(Checkpoint.open(str(each))).forecast for each in (pipeline.checkpoint, own))
+    assert before.risk("JOIN_REPARTITIONED") is None
+    assert after.risk("JOIN_REPARTITIONED") is not None and after.data.append == "unknown"
     put_files(pipeline.source, [3, 4])
     with pytest.raises(StreamingQueryException, match="Invalid byte array backed UnsafeRow"):
         pipeline.run(own)

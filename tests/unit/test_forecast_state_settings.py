@@ -132,6 +132,36 @@ def test_partitions_that_every_offset_leaves_out_lose_rows(tmp_path: Path) -> No
     assert found["EXTRA_PARTITIONS"].severity == "data_risk"
 
 
+@pytest.mark.parametrize(
+    ("name", "state_format", "has_data_after", "is_risk"),
+    [
+        ("symmetricHashJoin", "4", False, True),
+        ("symmetricHashJoin", "3", False, False),
+        ("stateStoreSave", "4", False, False),
+        ("symmetricHashJoin", "4", True, False),
+    ],
+)
+def test_a_join_of_format_4_that_was_repartitioned(
+    tmp_path: Path, name: str, state_format: str, has_data_after: bool, is_risk: bool
+) -> None:
+    """It stood as "certain" and "exact", and failed in the first batch with rows."""
+    settings = {PROVIDER: ROCKSDB, JOIN_FORMAT: state_format}
+    stateful(tmp_path, "changelog", **settings)
+    with_state(tmp_path, range(1, 9), kind="changelog", partitions=4)
+    rename_operator(tmp_path, name)
+    (tmp_path / "state/0/0/_metadata/schema").unlink()  # of an aggregation
+    texts = {
+        number: offset_text([json.dumps({"logOffset": end})], conf=stateful_conf(partitions, **settings))
+        for number, end, partitions in ((4, 4, 2), (5, 4, 4), (6, 4, 4), (7, 5 if has_data_after else 4, 4))
+    }
+    write(tmp_path, {f"offsets/{number}": text for number, text in texts.items()})
+    write(tmp_path, {f"commits/{number}": commit_text() for number in texts})
+    risk = said(tmp_path).risk("JOIN_REPARTITIONED")
+    assert (risk is not None) is is_risk
+    if risk is not None:
+        assert risk.certainty == "inferred" and risk.evidence[0].path == "offsets/5"
+
+
 def test_partitions_that_a_repartition_left_behind_are_no_risk(tmp_path: Path) -> None:
     stateful(tmp_path)
     write(tmp_path, {f"state/0/2/{version}.delta": b"x" * 64 for version in range(1, 4)})

@@ -103,6 +103,7 @@ CATALOGUE: Mapping[str, Entry] = {
     "STATE_DROPPED": Entry("data_risk"),
     "STALE_SNAPSHOT": Entry("data_risk"),
     "SNAPSHOT_DIFFERS": Entry("data_risk"),
+    "JOIN_REPARTITIONED": Entry("data_risk", "4.3"),
     "ROWS_IN_WRONG_PARTITION": Entry("data_risk", "3.3"),
     "WATERMARK_WENT_BACK": Entry("data_risk"),
     "WATERMARK_RAISED": Entry("data_risk"),

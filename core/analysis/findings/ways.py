@@ -114,6 +114,7 @@ WAYS: Mapping[str, Way] = {
     "STATE_DROPPED": Way(decides="query"),
     "STALE_SNAPSHOT": Way("repair_files"),
     "SNAPSHOT_DIFFERS": Way("rewind", "files"),
+    "JOIN_REPARTITIONED": Way("restore_backup"),
     "ROWS_IN_WRONG_PARTITION": Way("reset", "files"),
     "WATERMARK_WENT_BACK": Way("repair_files"),
     "WATERMARK_RAISED": Way("repair_files"),

@@ -32,8 +32,9 @@ def rerun_sentences(s: RestartContext) -> tuple[Sentence, ...]:
     amount = amounts(s)
     is_told = s.sink is not None and s.sink.has_log and s.sink.certainty != "needs_input"
     if amount:
-        key = "forecast.rerun_amount_told" if is_told else "forecast.rerun_amount"
-        rerun = say(key, batch_id=s.n, amount=amount)
+        rerun = say(
+            "forecast.rerun_amount_told" if is_told else "forecast.rerun_amount", batch_id=s.n, amount=amount
+        )
     else:
         rerun = say("forecast.rerun_told" if is_told else "forecast.rerun", batch_id=s.n)
     if s.c is None or s.n is None or s.c >= s.n - 1 or s.checkpoint.is_async:

@@ -61,8 +61,9 @@ def no_sink_there(s: RestartContext) -> tuple[Risk, ...]:
     if trouble is None or "sink" in s.connectors.refused or committed is None:
         return ()
     is_file = s.query.sink == "file"
-    key = "sink.file_output_gone" if is_file else "sink.nothing_there"
-    sentence = say(key, trouble=trouble, committed=committed)
+    sentence = say(
+        "sink.file_output_gone" if is_file else "sink.nothing_there", trouble=trouble, committed=committed
+    )
     return (_risk("log_gone" if is_file else "no_log", sentence, (Evidence(f"commits/{committed}"),)),)
 
 
