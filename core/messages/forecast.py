@@ -13,6 +13,10 @@ SENTENCES: dict[str, str] = {
     "resume_with_data": (
         "Spark will resume with batch {batch_id} when there is new data, from the end of batch {newest}."
     ),
+    "resume_with_forgotten": (
+        "Spark will resume with batch {batch_id} when there is new data, and at once where files that were"
+        " read before are taken for new ones, from the end of batch {newest}."
+    ),
     "unless_stateful": (
         "If the query keeps state, as its watermark suggests, it fails instead: there is no state/."
     ),

@@ -117,6 +117,7 @@ def test_an_entry_without_files_is_a_data_risk(tmp_path: Path) -> None:
     answer = said(tmp_path, new_data="yes")
     assert answer.outcome == "resume" and [risk.id for risk in answer.risks] == ["SOURCE_LOG_INCOMPLETE"]
     assert answer.data.append == "duplicates" and not answer.data.is_sure("append")
+    assert "when there is new data, and at once where files that were read before" in said(tmp_path).sentence
 
 
 def test_a_compact_file_without_its_last_lines_is_a_data_risk(tmp_path: Path) -> None:

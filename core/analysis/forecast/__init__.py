@@ -197,7 +197,7 @@ def _forecast(
     elif s.runs_again:
         outcome, said = "rerun", (*rerun_sentences(s), *unless_stateful(s))
     else:
-        outcome, said = "resume", (resume_sentence(s), *unless_stateful(s))
+        outcome, said = "resume", (resume_sentence(s, result), *unless_stateful(s))
     data = result.data
     failed_as = result.failure.reason if result.failure is not None else None
     is_open = s.n is None and failed_as in NOT_FROM_SCRATCH and chosen.oldest < V41 <= chosen.version

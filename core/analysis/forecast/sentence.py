@@ -13,7 +13,7 @@ from core.messages import Sentence, say, words
 from core.sparklogs.evidence import Evidence
 
 
-def resume_sentence(s: RestartContext) -> Sentence:
+def resume_sentence(s: RestartContext, results: StepResults) -> Sentence:
     """Every planned batch is committed: the next batch is a new one."""
     newest, batch_id = s.n, s.first_batch
     if s.checkpoint.is_async:
@@ -21,6 +21,8 @@ def resume_sentence(s: RestartContext) -> Sentence:
     if s.nothing_runs:
         return say("forecast.resume_idle", batch_id=batch_id)
     is_known = s.query.new_data == "yes" or s.has_unplanned_files or s.has_other_offsets
+    if not is_known and any(risk.id == "SOURCE_LOG_INCOMPLETE" for risk in results.risks):
+        return say("forecast.resume_with_forgotten", batch_id=batch_id, newest=newest)
     return say(
         "forecast.resume" if is_known else "forecast.resume_with_data", batch_id=batch_id, newest=newest
     )
