@@ -101,7 +101,7 @@ def _one(question: Question) -> None:
     )
     chosen = next((choice for choice in question.choices if choice.value == question.answer), None)
     if chosen is not None and chosen.effect:
-        cards.text(chosen.effect, "small")
+        cards.said(chosen.effect, "small")
 
 
 def decided_by(question: Question) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from core.analysis.balance import balance
@@ -9,7 +11,7 @@ from core.analysis.forecast import forecast
 from core.checkpoint import Checkpoint
 from core.checkpoint.state import state_inventory
 from tests.pages.conftest import PAGES, OpenPage, assert_no_error, charts_of, words_of
-from tests.support.build import SAMPLES, sample_names
+from tests.support.build import SAMPLES, copy_sample, sample_names
 
 
 @pytest.mark.parametrize("sample", sample_names())
@@ -189,6 +191,19 @@ def test_an_answer_in_the_link_rules_options_out(open_page: OpenPage) -> None:
     )
     assert after.count("▲ not possible") == before.count("▲ not possible") + 1
     assert "Rules out: Full table refresh" in after
+
+
+def test_what_an_answer_rules_out_names_the_page_and_not_an_option_of_the_command_line(
+    open_page: OpenPage, tmp_path: Path
+) -> None:
+    place = copy_sample("files-stopped-cleanly", tmp_path)
+    (place / "offsets" / "14").write_text("")
+    shown = words_of(open_page("recovery", str(place), a_sink="file"))
+    assert (
+        "Rules out: Rewind to an earlier batch." in shown
+        and "give its location (page Source & sink)" in shown
+    )
+    assert "--sink" not in shown and "(answer sink" not in shown
 
 
 def test_a_lost_state_file_leads_to_a_rewind_to_the_batch_that_the_finding_names(open_page: OpenPage) -> None:
