@@ -181,6 +181,11 @@ SENTENCES: dict[str, str] = {
         "whether the topic was recreated: the oldest record of {names} is up to a minute younger than the"
         " batch that had read past it, which clocks that differ explain as well"
     ),
+    "same_topic": (
+        "whether {topics} of source {key} {count:one is/are} still what was read, in the same cluster: a"
+        " checkpoint keeps no topic ID, and a topic that a replay or a mirror made again has records with"
+        " their old times"
+    ),
     "offset_changed_then": (
         "{plan} To read the new topic from its first record set {names} to 0 in {path} (without its .crc)"
         " before."

@@ -36,7 +36,7 @@ from core.connectors.kafka.partitions import (
     recreated_sentence,
     similar_names,
 )
-from core.messages import say
+from core.messages import Sentence, say
 from core.messages.words import listed, near_moment
 from core.sparklogs.evidence import Certainty, Evidence
 
@@ -101,7 +101,10 @@ def check_planned(s: RestartContext, part: Range, answer: BrokerAnswer) -> Verdi
             return verdict
         risks += verdict.risks
     risks += _younger(s, answer, start, at, skip=[each.topic for each in reads if each.ends_before_plan])
-    return Verdict(risks=tuple(risks), not_checked=_not_told(judged), evidence=(at,))
+    same = _same_topic_not_proven(part.key, judged, risks)
+    certainty: Certainty = "inferred" if same else "certain"
+    open_ends = (*same, *_not_told(judged))
+    return Verdict(risks=tuple(risks), not_checked=open_ends, certainty=certainty, evidence=(at,))
 
 
 def check_next(
@@ -179,8 +182,9 @@ def check_next(
         else ()
     )
     close = _close_in_time(judged)
-    open_ends = (*close, *begins, *_not_told([*judged, *new]))
-    certainty: Certainty = "inferred" if close else "certain"
+    same = () if close else _same_topic_not_proven(part.key, judged, risks)
+    open_ends = (*close, *same, *begins, *_not_told([*judged, *new]))
+    certainty: Certainty = "inferred" if close or same else "certain"
     return Verdict(risks=tuple(risks), not_checked=open_ends, certainty=certainty, evidence=(at,))
 
 
@@ -566,6 +570,18 @@ def _close_in_time(judged: Iterable[JudgedPartition]) -> tuple[str, ...]:
     that was recreated within a minute looks so, and clocks that differ."""
     close = [each for each in judged if each.age == "close"]
     return (say("forecast_kafka.close_in_time", names=_names(close)),) if close else ()
+
+
+def _same_topic_not_proven(
+    key: str, judged: Iterable[JudgedPartition], risks: Iterable[Risk]
+) -> tuple[Sentence, ...]:
+    """The topics that were read before, where nothing shows that they are others: a checkpoint keeps no id of
+    a topic or a cluster, and the records of a topic that was made again by a replay or a mirror have their old
+    times (seen with Spark 4.3: its first records are never read, without an error)."""
+    topics = list(dict.fromkeys(each.topic for each in judged if (each.position or 0) > 0))
+    if not topics or any(risk.id == "KAFKA_TOPIC_RECREATED" for risk in risks):
+        return ()
+    return (say("forecast_kafka.same_topic", topics=listed(topics, _SHOWN), key=key, count=len(topics)),)
 
 
 def _names(judged: Iterable[JudgedPartition]) -> str:
