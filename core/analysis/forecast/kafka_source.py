@@ -576,8 +576,8 @@ def _same_topic_not_proven(
     key: str, judged: Iterable[JudgedPartition], risks: Iterable[Risk]
 ) -> tuple[Sentence, ...]:
     """The topics that were read before, where nothing shows that they are others: a checkpoint keeps no id of
-    a topic or a cluster, and the records of a topic that was made again by a replay or a mirror have their old
-    times (seen with Spark 4.3: its first records are never read, without an error)."""
+    a topic or a cluster, and the records of a topic that was made again by a replay or a mirror have their
+    old times (seen with Spark 4.3: its first records are never read, without an error)."""
     topics = list(dict.fromkeys(each.topic for each in judged if (each.position or 0) > 0))
     if not topics or any(risk.id == "KAFKA_TOPIC_RECREATED" for risk in risks):
         return ()
