@@ -97,6 +97,10 @@ SENTENCES: dict[str, str] = {
         "{counting} names {rows:counted row} of other keys than {counted} holds: one of the two is older"
         " than the other. Spark fails when it looks a missing row up"
     ),
+    "join_until_met": (
+        "{inequality}. The query has no watermark, so this is when a new row has such a key; until then it"
+        " runs"
+    ),
     "join_names_fewer": (
         "{counting} names {named:counted row} and {counted} holds {rows}: one of the two is older than the"
         " other, and the join does not see the other rows"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -77,6 +78,20 @@ def test_the_deep_check_and_the_deep_forecast_say_so(store: str, severity: str, 
         assert answer.error.condition == "STREAM_STREAM_JOIN_INCONSISTENT_STATE.NULL_VALUE"
     else:
         assert answer.data.append == "loss" and not answer.data.is_sure("append")
+
+
+def test_without_a_watermark_it_fails_only_where_a_new_row_has_such_a_key(tmp_path: Path) -> None:
+    """Spark 4.3 ran two batches more, with exact rows, where "blocks the restart" stood."""
+    root = shutil.copytree(SAMPLE, tmp_path / "ck")
+    put_back(root, "left-keyWithIndexToValue")
+    for path in sorted((root / "offsets").glob("[0-9]*")):
+        path.with_name(f".{path.name}.crc").unlink(missing_ok=True)
+        path.write_text(re.sub(r'"batchWatermarkMs":\d+', '"batchWatermarkMs":0', path.read_text()))
+    judgement = judge(Checkpoint.open(str(root)), level="deep")
+    (finding,) = [item for item in judgement.findings.findings if item.id == "JOIN_STATE_INCONSISTENT"]
+    assert (finding.severity, finding.certainty) == ("data_risk", "inferred")
+    assert "when a new row has such a key; until then it runs" in finding.sentence
+    assert judgement.forecast.outcome == "resume" and judgement.forecast.data.append != "exact"
 
 
 def test_a_damaged_store_is_not_compared(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from core.analysis.forecast.skipped import skipped_up_to
 from core.analysis.forecast.versions import V40, Version
 from core.checkpoint import Checkpoint
 from core.checkpoint.conf import ROW_CHECKSUM_KEY
-from core.checkpoint.model import OperatorState
+from core.checkpoint.model import OffsetEntry, OperatorState
 from core.checkpoint.operator_metadata import StateSchema, parse_operator_metadata, parse_schemas
 from core.checkpoint.state import (
     committed_ids,
@@ -133,7 +133,7 @@ def judge_contents(
         found += damaged_files(ck, stores, facts.version, spark, reported)
         misplaced, unexplained = misplaced_rows(stores)
         found += [*_altered_values(stores, needed), *_differing(stores, needed), *misplaced]
-        found += damaged_joins(stores, _schemas(ck))
+        found += damaged_joins(stores, _schemas(ck), evicts=_may_have_watermark(ck))
         found += replaced_files(ck, stores, needed, _older_state)
         checked += _checked(facts.inspection, stores)
         not_checked += [*_not_checked(ck, facts.inspection, stores), *facts.unplaced]
@@ -444,6 +444,12 @@ def _placements(ck: Checkpoint) -> tuple[dict[tuple[int, str], Placement], list[
         for why, ids in reasons.items()
     ]
     return found, texts
+
+
+def _may_have_watermark(ck: Checkpoint) -> bool:
+    """Whether the newest batch has a watermark, or does not tell."""
+    newest = ck.offset(ck.offset_ids[-1]) if ck.offset_ids else None
+    return not isinstance(newest, OffsetEntry) or newest.watermark_ms != 0
 
 
 def _schemas(ck: Checkpoint) -> dict[tuple[int, str], StateSchema]:

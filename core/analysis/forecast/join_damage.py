@@ -21,8 +21,9 @@ Schemas = Mapping[tuple[int, str], StateSchema]
 """By operator id and store."""
 
 
-def damaged_joins(stores: Sequence[StoreFacts], schemas: Schemas) -> Iterator[Damage]:
-    """What is wrong between the two stores of the sides."""
+def damaged_joins(stores: Sequence[StoreFacts], schemas: Schemas, *, evicts: bool) -> Iterator[Damage]:
+    """What is wrong between the two stores of the sides. ``evicts``: the query has a watermark, or may have
+    one, so that every batch looks up rows to drop; without one only new rows look others up."""
     swapped = [pair for pair in _pairs(stores) if _are_swapped(pair, schemas)]
     places = {item.store.place for pair in swapped for item in pair}
     for pair in swapped[:1]:
@@ -41,7 +42,7 @@ def damaged_joins(stores: Sequence[StoreFacts], schemas: Schemas) -> Iterator[Da
             error="key_of_another_layout",
             because=sentence,
         )
-    yield from _unequal(item for item in stores if item.store.place not in places)
+    yield from _unequal((item for item in stores if item.store.place not in places), evicts)
 
 
 def _pairs(stores: Sequence[StoreFacts]) -> Iterator[tuple[StoreFacts, StoreFacts]]:
@@ -76,9 +77,10 @@ def _fits(schema: StateSchema | None, key: bytes) -> bool:
         return True
 
 
-def _unequal(stores: Iterable[StoreFacts]) -> Iterator[Damage]:
+def _unequal(stores: Iterable[StoreFacts], evicts: bool) -> Iterator[Damage]:
     """One damage per operator and direction: more rows named than there are (Spark fails when it looks them
-    up, which eviction by the watermark does in every batch), or fewer (it does not see the others)."""
+    up, which eviction by the watermark does in every batch; without a watermark Spark 4.3 ran on exactly
+    until a row with such a key came), or fewer (it does not see the others)."""
     groups: dict[tuple[int, bool], list[UnequalPair]] = {}
     for pair in unequal_pairs(stores):
         is_met = pair.named > pair.rows or pair.has_other_keys
@@ -87,9 +89,11 @@ def _unequal(stores: Iterable[StoreFacts]) -> Iterator[Damage]:
     for (_, too_many), pairs in groups.items():
         first = pairs[0]
         sentence = _unequal_in_words(first)
+        if too_many and not evicts:
+            sentence = say("findings_checks.join_until_met", inequality=sentence)
         yield Damage(
             "JOIN_STATE_INCONSISTENT",
-            "blocks_restart" if too_many else "data_risk",
+            "blocks_restart" if too_many and evicts else "data_risk",
             sentence,
             tuple(Evidence(item.store.directory) for p in pairs for item in (p.counting, p.counted))[:SHOWN],
             "inferred",
