@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from core.recovery.kit.files import Files
+from core.recovery.kit.placement import Placed, placed_in, refuse_twice
 from core.recovery.kit.run import Run
 from core.recovery.kit.starting import absolute_paths, check_start, newest_in
 from core.recovery.kit.words import Checks, Refused, Unfit, show
@@ -24,6 +25,7 @@ class Backup:
     def __init__(self, run: Run, file_sources: Mapping[str, str], is_async: bool) -> None:
         self.run, self.file_sources, self.is_async = run, file_sources, is_async
         self.checkpoint, self.place = run.old_checkpoint, run.new_checkpoint
+        self.placed: list[Placed] = []
         self.manifest_place = self.place.rstrip("/") + ".manifest.json"
         run.afterwards = f"The option restore_backup restores {self.place!r} into a new directory."
 
@@ -74,6 +76,13 @@ class Backup:
                 "The checkpoint changes faster than it can be copied, or it is damaged. Stop the query and "
                 f"try again. The last attempt: {partial}"
             )
+        # The state of a query that runs is read from the copy, never from the checkpoint.
+        self.placed = placed_in(run, partial)
+        refuse_twice(
+            self.placed,
+            int(str(newest_in(files, partial, "commits"))),
+            f"A backup of it would bring the damage back; the copy stays in {partial}.",
+        )
         there = sorted(files.walk(partial).items())
         manifest: dict[str, Any] = {
             "made_by": run.made_by,

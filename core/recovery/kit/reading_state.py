@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from core.recovery.kit.starting import STATE_FORMAT_CONF
+from core.recovery.kit.words import first_line
 
 CHANGELOG_CONF = "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled"
 
@@ -33,3 +34,11 @@ def reader_settings(state_format: int) -> dict[str, str]:
     if state_format > 1:
         settings[STATE_FORMAT_CONF] = str(state_format)
     return settings
+
+
+def root_cause(error: Exception) -> str:
+    """The first line of what made Spark fail; its own first line only says that a job was aborted."""
+    cause: Any = getattr(error, "java_exception", None)
+    while cause is not None and cause.getCause() is not None:
+        cause = cause.getCause()
+    return first_line(error if cause is None else cause.toString()).rstrip(".")

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from core.recovery.kit.copying import Copy, check_unused
-from core.recovery.kit.reading_state import reader_settings, session_settings
-from core.recovery.kit.rewind import OPERATOR_METADATA, own_schema_paths, root_cause
+from core.recovery.kit.placement import (
+    Part,
+    Placed,
+    all_rows,
+    compared_rows,
+    look_at,
+    parts_of,
+    refuse_twice,
+    version_of_spark,
+)
+from core.recovery.kit.reading_state import reader_settings, root_cause, session_settings
+from core.recovery.kit.rewind import OPERATOR_METADATA, own_schema_paths
 from core.recovery.kit.run import Run, check_apart, check_new_place, check_unmoved, under_another_name
 from core.recovery.kit.session import PARTITIONS_CONF, PROVIDER_CONF
 from core.recovery.kit.starting import STATE_FORMAT_CONF, offset_file
 from core.recovery.kit.words import Checks, Refused, first_line, is_hidden, is_verified, show
-
-ALL_ROWS = "_readAllColumnFamilies"
-"""The option of the state reader with which Spark itself repartitions: every row of a store, as bytes."""
-ROW = ("column_family_name", "key_bytes", "value_bytes")
-
 
 JOIN_FORMAT_CONF = "spark.sql.streaming.join.stateFormatVersion"
 
@@ -35,7 +39,7 @@ class Repartitioned(Copy):
     ) -> None:
         super().__init__(run)
         self.partitions, self.operators, self.format = partitions, operators, state_format
-        self.before: dict[str, int | None] = {}
+        self.before: dict[Part, Placed | None] = {}
 
     @property
     def last(self) -> int:
@@ -47,8 +51,7 @@ class Repartitioned(Copy):
         run, partitions = self.run, self.partitions
         if isinstance(partitions, bool) or not isinstance(partitions, int) or partitions < 1:
             raise Refused("PARTITIONS is the new number of shuffle partitions: a whole number, 1 or more.")
-        version = tuple(int(part) for part in re.findall(r"[0-9]+", run.spark.version)[:2])
-        if version < (4, 2) or not hasattr(run.spark, "_streamingCheckpointManager"):
+        if version_of_spark(run.spark) < (4, 2) or not hasattr(run.spark, "_streamingCheckpointManager"):
             raise Refused(f"Only Spark 4.2 and later can repartition state; this is {run.spark.version}.")
         if run.sink == "file":
             raise Refused(
@@ -114,9 +117,14 @@ class Repartitioned(Copy):
         """The files to copy, after everything that only reads."""
         self.check_possible()
         wanted = self.sizes()
-        self.before = {what: self.count(what, options) for what, options in self.parts()}
-        for what, rows in self.before.items():
-            show(f"State of {what}: {'cannot be read here' if rows is None else f'{rows} rows'}")
+        self.before = {part: self.count(part) for part in parts_of(self.operators)}
+        for part, found in self.before.items():
+            show(f"State of {part}: {'cannot be read here' if found is None else f'{found.rows} rows'}")
+        refuse_twice(
+            [found for found in self.before.values() if found is not None],
+            self.last,
+            "Of such a key Spark's repartition keeps one row: choose the option rewind.",
+        )
         old = self.conf(self.run.old_checkpoint, self.last)[PARTITIONS_CONF]
         self.show_what_is_copied(wanted, 0)
         show(f"Batch {self.last + 1} of the copy moves the state from {old} to {self.partitions} partitions.")
@@ -173,30 +181,23 @@ class Repartitioned(Copy):
 
     # ---- the proof
 
-    def parts(self) -> Iterator[tuple[str, dict[str, str]]]:
-        """How a person calls each part of the state, and the options with which the state reader reads it."""
-        for operator in self.operators:
-            for store in operator["stores"] or ["default"]:
-                what = f"operator {operator['id']} ({operator['name']}), {store}"
-                yield what, {"operatorId": str(operator["id"]), "storeName": store}
-
-    def rows(self, place: str, options: Mapping[str, str]) -> Any:
-        """The rows of a store after the last batch of a checkpoint, without their partition."""
-        batch = max(self.run.files.numbers(f"{place}/commits"))
-        reader = self.run.spark.read.format("statestore").option("batchId", str(batch))
-        frame = reader.option(ALL_ROWS, "true").options(**options).load(place)
+    def rows(self, place: str, part: Part) -> Any:
+        """The rows of a store after the last batch of a checkpoint."""
+        frame = all_rows(self.run.spark, place, max(self.run.files.numbers(f"{place}/commits")), part)
         if not frame.schema["partition_key"].dataType.fields:
             raise WithoutKeys
         return frame
 
-    def count(self, what: str, options: Mapping[str, str]) -> int | None:
-        """How many rows a store of the old checkpoint has; None when the state reader does not read them."""
+    def count(self, part: Part) -> Placed | None:
+        """The rows of a store of the old checkpoint; None when the state reader does not read them."""
+        old = self.run.old_checkpoint
+        partitions = int(self.conf(old, self.last)[PARTITIONS_CONF])
         with session_settings(self.run.spark, reader_settings(self.format)):
             try:
-                return int(self.rows(self.run.old_checkpoint, options).count())
+                return look_at(self.rows(old, part), part, partitions)
             except WithoutKeys:
                 raise Refused(
-                    f"{what} has no keys, so the query looks for all of its state in partition 0, and Spark "
+                    f"{part} has no keys, so the query looks for all of its state in partition 0, and Spark "
                     "would move it to another one: it would be lost."
                 ) from None
             except Exception as error:
@@ -206,38 +207,26 @@ class Repartitioned(Copy):
     def check_rows(self) -> Checks:
         """Every store has the same rows in both checkpoints, each where the query looks for it."""
         checks: Checks = []
-        for what, options in self.parts():
-            if self.before[what] is None:
-                checks.append((None, f"the state of {what}: the state reader does not read it"))
+        for part, before in self.before.items():
+            if before is None:
+                checks.append((None, f"the state of {part}: the state reader does not read it"))
                 continue
             with session_settings(self.run.spark, reader_settings(self.format)):
                 try:
-                    checks += self.compared(what, options)
+                    checks += self.compared(part, before)
                 except Exception as error:
-                    text = f"the state of {what} cannot be compared: {root_cause(error)}"
+                    text = f"the state of {part} cannot be compared: {root_cause(error)}"
                     checks.append((False, text))
         return checks
 
-    def compared(self, what: str, options: Mapping[str, str]) -> Checks:
+    def compared(self, part: Part, before: Placed) -> Checks:
         """The same for one store."""
-        old, new = self.run.old_checkpoint, self.run.new_checkpoint
-        was, now = (self.rows(place, options).select(*ROW) for place in (old, new))
-        before, after, missing = self.before[what], int(now.count()), int(was.exceptAll(now).count())
-        good = before == after and not missing
-        checks: Checks = [(good, f"{what} has the same rows: {before} before, {after} after, {missing} lost")]
-        partitions = int(self.conf(old, self.last)[PARTITIONS_CONF])
-        if self.misplaced(old, options, partitions):
-            return [*checks, (None, f"that the rows of {what} lie where the query looks for them")]
-        wrong = self.misplaced(new, options, self.partitions)
-        return [
-            *checks,
-            (not wrong, f"{wrong} rows of {what} lie in a partition that is not that of their key"),
-        ]
-
-    def misplaced(self, place: str, options: Mapping[str, str], partitions: int) -> int:
-        """How many rows lie in another partition than the one that a shuffle by their key gives."""
-        asked = f"spark_partition_id() != pmod(hash(partition_key.*), {partitions})"
-        return int(self.rows(place, options).where(asked).count())
+        was, now = (self.rows(place, part) for place in (self.run.old_checkpoint, self.run.new_checkpoint))
+        same = compared_rows(was, now, before.rows, part)
+        if before.misplaced:
+            return [same, (None, f"that the rows of {part} lie where the query looks for them")]
+        after = look_at(now, part, self.partitions)
+        return [same, (not after.misplaced, after.by_the_rule())]
 
     def check_files(self, wanted: Mapping[str, int]) -> Checks:
         """What was copied is as it was; what was added is one batch and state."""

@@ -8,6 +8,7 @@ import uuid
 from collections.abc import Collection
 from typing import Any
 
+from core.recovery.kit.placement import Placed, placed_in, refuse_twice
 from core.recovery.kit.run import Run, check_apart, under_another_name
 from core.recovery.kit.sink import delta_history, sink_numbers
 from core.recovery.kit.starting import newest_in, offset_file, with_new_paths
@@ -22,6 +23,7 @@ class Restored:
     def __init__(self, run: Run, new_query_id: bool) -> None:
         self.run, self.backup, self.new_query_id = run, run.backup, new_query_id
         self.manifest = self.read_manifest()
+        self.placed: list[Placed] = []
 
     def read_manifest(self) -> dict[str, Any]:
         """The list of the files of the backup."""
@@ -87,6 +89,11 @@ class Restored:
                 f"{len(wrong)} files of {place} differ from the manifest, for example {wrong[0]}: this copy "
                 "is damaged or was changed."
             )
+
+    def check_placed(self) -> None:
+        """Refuses a state in which a key lies in two partitions."""
+        self.placed = placed_in(self.run, self.backup)
+        refuse_twice(self.placed, self.manifest["batch"], "Choose an earlier backup.")
 
     def facts(self) -> dict[str, Any]:
         """What the record of this script says about the backup."""

@@ -14,11 +14,20 @@ from typing import Any
 
 from core.recovery.kit.copying import Copy
 from core.recovery.kit.files import Files, file_log, gone_and_changed, not_the_same
-from core.recovery.kit.reading_state import reader_settings, session_settings
+from core.recovery.kit.placement import (
+    Placed,
+    all_rows,
+    compared_rows,
+    parts_of,
+    placed,
+    refuse_twice,
+    version_of_spark,
+)
+from core.recovery.kit.reading_state import reader_settings, root_cause, session_settings
 from core.recovery.kit.run import Run
 from core.recovery.kit.sink import check_sink_is_ours, sink_numbers
 from core.recovery.kit.starting import join_reads
-from core.recovery.kit.words import Checks, Refused, first_line, is_hidden, show
+from core.recovery.kit.words import Checks, Refused, is_hidden, show
 
 STATE_FILE = re.compile(
     r"state/[0-9]+/[0-9]+/(?:[^/]+/)?([0-9]+)(?:_[^/.]+)?\.(?:delta|snapshot|zip|changelog)(?:\.crc)?"
@@ -161,18 +170,30 @@ class State:
     ) -> None:
         self.run, self.to_batch, self.operators = run, to_batch, operators
         self.format, self.codec = state_format, codec
-        self.rows: dict[str, int] | None = None
+        self.rows: dict[str, int] = {}
+        self.placed: list[Placed] = []
         self.sst_files = 0
 
     def look(self, wanted: Mapping[str, int]) -> None:
         """Loads all of it from the old checkpoint; refuses damage."""
-        self.rows = self.load(self.run.old_checkpoint)
+        run, old = self.run, self.run.old_checkpoint
+        if self.has_reader:
+            self.rows = self.load(old)
+            self.placed = placed(run, old, self.to_batch, parts_of(self.operators), self.format)
+            refuse_twice(self.placed, self.to_batch, "Choose an earlier batch.")
+            for each in self.placed:
+                if each.part.is_transform and not each.why_not:
+                    show(f"State of {each.part} after batch {self.to_batch}: {each.rows} rows")
+            for good, text in self.lines():
+                show(f"{'State' if good else 'NOT CHECKED'}: {text}")
         self.sst_files = self.check_sst_files(wanted)
 
     def parts(self) -> Iterator[tuple[str, dict[str, str]]]:
         """How a person calls each part of the state, and the options with which the state reader reads it."""
         for operator in self.operators:
             stores = operator["stores"] or ["default"]
+            if (operator["name"] or "").startswith("transformWithState"):
+                continue  # it needs the names of state variables; :meth:`compared` reads the rows as they are
             if operator["name"] == "symmetricHashJoin":
                 parts = join_reads(stores)
             else:
@@ -181,17 +202,13 @@ class State:
                 what = f"operator {operator['id']} ({operator['name']}), {part}"
                 yield what, {"operatorId": str(operator["id"]), **option}
 
-    def can_be_loaded(self) -> bool:
-        """Whether this Spark has a state reader (4.0 and later), and it needs no names of state variables."""
-        names = [operator["name"] or "" for operator in self.operators]
-        has_reader = int(self.run.spark.version.partition(".")[0]) >= 4
-        return has_reader and not any(name.startswith("transformWithState") for name in names)
+    @property
+    def has_reader(self) -> bool:
+        """Whether this Spark has a state reader."""
+        return version_of_spark(self.run.spark) >= (4, 0)
 
-    def load(self, checkpoint: str) -> dict[str, int] | None:
-        """The number of rows of every part: loading them reads every partition. None when it cannot be loaded
-        here."""
-        if not self.can_be_loaded():
-            return None
+    def load(self, checkpoint: str) -> dict[str, int]:
+        """The number of rows of every part: loading them reads every partition."""
         with session_settings(self.run.spark, reader_settings(self.format)):
             rows = self.counted(checkpoint)
         for name, count in rows.items():
@@ -216,16 +233,19 @@ class State:
         """The copy has the state of the old checkpoint."""
         if not self.operators:
             return []
-        if self.rows is None:
-            text = "the state: this Spark has no state reader, or the operator is transformWithState"
+        if not self.has_reader:
+            text = f"the state: Spark {self.run.spark.version} has no state reader"
             return [(None, f"{text}; the first start loads it")]
-        try:
-            again = self.load(self.run.new_checkpoint)
-        except Refused as reason:
-            return [(False, str(reason))]
-        version = self.to_batch + 1
-        text = f"the state reader loads every partition of the copy at version {version}"
-        checks: Checks = [(again == self.rows, f"{text}, with the rows of the old checkpoint")]
+        checks: Checks = []
+        if self.rows:
+            try:
+                again = self.load(self.run.new_checkpoint)
+            except Refused as reason:
+                return [(False, str(reason))]
+            text = f"the state reader loads every partition of the copy at version {self.to_batch + 1}"
+            checks.append((again == self.rows, f"{text}, with the rows of the old checkpoint"))
+        checks += [self.compared(each) for each in self.placed if each.part.is_transform]
+        checks += self.lines()
         if self.codec != "lz4":
             text = f"single flipped bits in state files: {self.codec} keeps no checksum of the content"
             checks.append((None, text))
@@ -233,6 +253,26 @@ class State:
             text = f"every block of the {self.sst_files} SST files that are loaded has its checksum"
             checks.append((True, text))
         return checks
+
+    def lines(self) -> Checks:
+        """How the rows are spread; of transformWithState that is not read, :meth:`compared` says so."""
+        found = self.placed
+        return [each.line() for each in found if not (each.part.is_transform and each.why_not)]
+
+    def compared(self, found: Placed) -> tuple[bool | None, str]:
+        """Whether the copy has the rows of transformWithState of the old checkpoint."""
+        run, part = self.run, found.part
+        if found.why_not:
+            return None, f"the state of {part}: {found.why_not}; the first start loads it"
+        with session_settings(run.spark, reader_settings(self.format)):
+            try:
+                was, now = (
+                    all_rows(run.spark, place, self.to_batch, part)
+                    for place in (run.old_checkpoint, run.new_checkpoint)
+                )
+                return compared_rows(was, now, found.rows, part)
+            except Exception as error:
+                return False, f"the state of {part} cannot be compared: {root_cause(error)}"
 
     def needed_sst_files(self, wanted: Mapping[str, int]) -> list[str]:
         """The SST files of the zip that each store loads; every zip has a list of its own."""
@@ -276,11 +316,3 @@ class State:
                 local.unlink()
         show(f"Every block of the {len(paths)} SST files that are loaded has its checksum.")
         return len(paths)
-
-
-def root_cause(error: Exception) -> str:
-    """The first line of what made Spark fail; its own first line only says that a job was aborted."""
-    cause: Any = getattr(error, "java_exception", None)
-    while cause is not None and cause.getCause() is not None:
-        cause = cause.getCause()
-    return first_line(error if cause is None else cause.toString()).rstrip(".")

@@ -96,6 +96,12 @@ def stores(files: Files, place: str) -> Iterator[tuple[str, str, str, str]]:
                 yield operator, partition, name, f"{directory}/{name}".rstrip("/")
 
 
+def state_format_of(files: Files, place: str) -> int:
+    """The format of the state of a checkpoint, from the names of its files."""
+    names = [name for *_, at in stores(files, place) for name in files.names(at)]
+    return 2 if any("_" in name for name in names if version_of(name) is not None) else 1
+
+
 def check_state_versions(files: Files, place: str) -> Checks:
     """Every store of every partition has a file of the version that follows the newest commit."""
     committed = newest_in(files, place, "commits")
@@ -182,10 +188,8 @@ def check_state_loads(run: Run, place: str) -> Checks:
         return [(None, "the state: nothing is committed")]
     if int(spark.version.split(".")[0]) < 4:
         return [(None, f"the contents of the state: Spark {spark.version} has no state reader")]
-    names = [name for *_, at in stores(files, place) for name in files.names(at)]
-    with_ids = any("_" in name for name in names if version_of(name) is not None)
     before = spark.conf.get(STATE_FORMAT_CONF, None)
-    spark.conf.set(STATE_FORMAT_CONF, "2" if with_ids else "1")
+    spark.conf.set(STATE_FORMAT_CONF, str(state_format_of(files, place)))
     checks: Checks = []
     try:
         for (operator, name), options in state_reads(spark, files, place).items():
