@@ -42,6 +42,7 @@ SENTENCES: dict[str, str] = {
     "new_checkpoint": "The new checkpoint location of the query.",
     "backup_place": "Where the copy is made.",
     "file_sources": "File sources by key, with the directory of their log.",
+    "not_asked": "Sources by key whose broker or table this script does not ask.",
     "async_progress": "Whether the logs have gaps because progress is tracked asynchronously.",
     "backup_made": "Where the option backup has put the copy.",
     "need_backup_made": "where the backup is (answer backup_to)",

@@ -26,6 +26,7 @@ _ORDER = (
     "starting",
     "reading_state",
     "placement",
+    "read_again",
     "drop_state",
     "repair_files",
     "backup",

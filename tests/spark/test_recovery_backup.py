@@ -193,6 +193,26 @@ def test_a_file_sink_that_ends_with_the_backup_gets_every_row_once(
     assert sorted(row["id"] for row in pipeline.rows()) == list(range(50))  # type: ignore[type-var]
 
 
+def test_input_that_is_gone_since_the_backup_is_named_and_nothing_is_proven(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    pipeline = RepairPipeline(spark, tmp_path / "p", plain, "merge", mode="append")
+    put_files(pipeline.source, range(3))
+    pipeline.run()
+    answers = {"backup_to": str(tmp_path / "kept")}
+    assert run_in_session(pipeline.script("backup", **answers), spark, is_stopped=False).status == 0
+    put_files(pipeline.source, [3, 4])
+    pipeline.run()
+    script = pipeline.script("restore_backup", **answers)
+    assert run_in_session(script, spark, execute=False).status == 0
+    (pipeline.source / "part 003.json").unlink()
+    done = run_in_session(script, spark)
+    assert done.status == 5 and "1 of 2 files that are read again are gone" in done.output, done.output
+    pipeline.output.rename(tmp_path / "old output")
+    pipeline.run(Path(f"{pipeline.checkpoint}.restored"))
+    assert {row["id"] for row in pipeline.rows()} == set(range(40, 50))
+
+
 def test_a_backup_that_was_changed_is_neither_proven_nor_restored(
     spark: SparkSession, tmp_path: Path
 ) -> None:

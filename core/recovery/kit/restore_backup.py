@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import re
 import uuid
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from core.recovery.kit.placement import Placed, placed_in, refuse_twice
+from core.recovery.kit.read_again import files_again, not_asked
 from core.recovery.kit.run import Run, check_apart, under_another_name
 from core.recovery.kit.sink import delta_history, sink_numbers
 from core.recovery.kit.starting import newest_in, offset_file, with_new_paths
@@ -20,8 +21,15 @@ OR_SINK = "Correct SINK_PATH, restore the sink to the same batch too, or use a n
 class Restored:
     """The backup in a new directory. ``new_query_id``: for a Delta table that was restored."""
 
-    def __init__(self, run: Run, new_query_id: bool) -> None:
+    def __init__(
+        self,
+        run: Run,
+        new_query_id: bool,
+        file_sources: Mapping[str, str] | None = None,
+        sources: Mapping[str, str] | None = None,
+    ) -> None:
         self.run, self.backup, self.new_query_id = run, run.backup, new_query_id
+        self.file_sources, self.not_asked = file_sources or {}, sources or {}
         self.manifest = self.read_manifest()
         self.placed: list[Placed] = []
 
@@ -72,6 +80,8 @@ class Restored:
         if self.earlier_run() is None or not self.has_run():
             for good, text in self.check_sink():
                 show(f"{'Sink' if good else 'Sink, NOT CHECKED'}: {text}")
+            for _, text in self.check_read_again():
+                show(f"NOT CHECKED: {text}")
 
     def compare_with_manifest(self, place: str, rewritten: Collection[str] = ()) -> None:
         """Refuses a copy that is not the one of the manifest."""
@@ -167,6 +177,14 @@ class Restored:
         lost = [path for path in found if not files.is_inside(path, new) or not files.exists(path)]
         text = f"{name} names {lost[0]}" if lost else f"{name} names its schema files in the new checkpoint"
         return [(bool(found) and not lost, text)]
+
+    def check_read_again(self) -> Checks:
+        """What the sources may no longer have of the batches after the backup."""
+        run, first = self.run, self.manifest["batch"] + 1
+        old = run.old_checkpoint
+        known = newest_in(run.files, old, "offsets") if old else None
+        checks = not_asked(self.not_asked, first, known)
+        return checks + (files_again(run.files, old, self.backup, self.file_sources) if old else [])
 
     # ---------------------------------------------------------------- what the sink does
 

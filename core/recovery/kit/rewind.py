@@ -23,6 +23,7 @@ from core.recovery.kit.placement import (
     refuse_twice,
     version_of_spark,
 )
+from core.recovery.kit.read_again import not_asked
 from core.recovery.kit.reading_state import reader_settings, root_cause, session_settings
 from core.recovery.kit.run import Run
 from core.recovery.kit.sink import check_sink_is_ours, sink_numbers
@@ -58,9 +59,15 @@ class RolledBack(Copy):
     """Logs up to a batch, state up to its version (a later snapshot would be loaded unchecked one day), the
     whole source logs without ``left_out``, damaged entries that only later batches had."""
 
-    def __init__(self, run: Run, to_batch: int, left_out: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        run: Run,
+        to_batch: int,
+        left_out: Sequence[str] = (),
+        sources: Mapping[str, str] | None = None,
+    ) -> None:
         super().__init__(run)
-        self.to_batch, self.left_out = to_batch, left_out
+        self.to_batch, self.left_out, self.not_asked = to_batch, left_out, sources or {}
         self.changed: list[str] = []  # about input files that are read again
 
     def is_wanted(self, path: str) -> bool:
@@ -108,13 +115,23 @@ class RolledBack(Copy):
                 )
         return wanted
 
+    @property
+    def newest(self) -> int:
+        """The newest batch in the logs of the old checkpoint."""
+        files, old = self.run.files, self.run.old_checkpoint
+        return max(files.numbers(f"{old}/offsets") + files.numbers(f"{old}/commits"))
+
     def show_plan(self, wanted: dict[str, int]) -> None:
         """For the dry run: what is copied, and what is read again."""
-        files, old, first = self.run.files, self.run.old_checkpoint, self.to_batch + 1
+        run, files, old, first = self.run, self.run.files, self.run.old_checkpoint, self.to_batch + 1
         everything = {path for path in files.sizes(old) if not is_hidden(path)}
         self.show_what_is_copied(wanted, len(everything - set(wanted)))
-        newest = max(files.numbers(f"{old}/offsets") + files.numbers(f"{old}/commits"))
+        newest = self.newest
         show(f"The first start runs batch {first}; what batches {first} to {newest} had read is read again.")
+        if run.sink in ("kafka", "foreach_append"):
+            show("This sink gets the rows of these batches a second time.")
+        for _, text in not_asked(self.not_asked, first, newest):
+            show(f"NOT CHECKED: {text}")
 
     def record(self) -> dict[str, Any]:
         """The new query ID is made once."""
@@ -149,6 +166,7 @@ class RolledBack(Copy):
         """The logs of the copy end at the batch; what the sink has was answered for, or asked."""
         run, to_batch = self.run, self.to_batch
         checks: Checks = [(None, text) for text in self.changed]
+        checks += not_asked(self.not_asked, to_batch + 1, self.newest)
         if run.sink == "delta" and run.sink_is_ours:
             checks.append((None, f"that the table stands at batch {to_batch}: SINK_IS_OURS is set"))
         ends = [run.files.numbers(f"{run.new_checkpoint}/{log}")[-1:] for log in ("offsets", "commits")]

@@ -18,3 +18,10 @@ def checkpoint_constants(context: RecoveryContext) -> tuple[Constant, ...]:
         Constant("FILE_SOURCES", logs, say("recovery_code.file_sources")),
         Constant("ASYNC_PROGRESS", context.is_async, say("recovery_code.async_progress")),
     )
+
+
+def not_asked_constant(context: RecoveryContext) -> Constant:
+    """The sources that have a broker or a table, which a script without the query cannot ask."""
+    asked = [source for source in context.sources if source.kind.asks in ("broker", "table")]
+    kinds = {source.key: source.label for source in asked}
+    return Constant("NOT_ASKED", kinds, say("recovery_code.not_asked"))

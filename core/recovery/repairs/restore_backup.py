@@ -10,7 +10,7 @@ from core.messages import say
 from core.recovery.context import RecoveryContext
 from core.recovery.model import Cells, Constant, PlanStep, cell
 from core.recovery.on_s3 import has_versions
-from core.recovery.repairs.checkpoint_values import checkpoint_constants
+from core.recovery.repairs.checkpoint_values import checkpoint_constants, not_asked_constant
 from core.recovery.repairs.model import Effect, Judged, Repair
 from core.recovery.repairs.sink_values import sink_constants
 from core.recovery.sinks import Behaviour
@@ -58,6 +58,7 @@ def _constants(context: RecoveryContext) -> tuple[Constant, ...]:
         *(each for each in sink_constants(context) if each.name != "SINK_IS_OURS"),
         Constant("NEW_QUERY_ID", False, say("recovery_code.new_query_id")),
         *checkpoint_constants(context),
+        not_asked_constant(context),
     )
 
 

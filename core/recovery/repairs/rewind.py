@@ -25,6 +25,7 @@ from core.recovery.amounts import amount, amounts
 from core.recovery.context import RecoveryContext, SourcePosition
 from core.recovery.copies import lost_in_copy, risks_of_copy, risks_that_stay, start_at_batch
 from core.recovery.model import BeforeAfter, Cell, Cells, Constant, PlanStep, cell
+from core.recovery.repairs.checkpoint_values import not_asked_constant
 from core.recovery.repairs.model import Effect, Judged, Repair
 from core.recovery.repairs.sink_values import sink_constants
 from core.recovery.sinks import Behaviour
@@ -369,6 +370,7 @@ def _constants(context: RecoveryContext) -> tuple[Constant, ...]:
             say("recovery_repairs.codec"),
         ),
         Constant("FILE_SOURCES", _file_sources(context), say("recovery_repairs.file_sources")),
+        not_asked_constant(context),
         Constant("LEFT_OUT", _left_out(context), say("recovery_repairs.left_out")),
         Constant("ACCEPT_LOSS", False, say("recovery_code.no_loss")),
     )
