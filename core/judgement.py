@@ -240,7 +240,8 @@ class Judgement:
         query = replace(query, sink=asked_sink(answers, self.connectors) or query.sink)
         said = self._reading(query).forecast
         sink = self._as_asked(self.sink, query)
-        context = self._with_intact(read_recovery_context(self.ck, answers, self.connectors, said, sink))
+        context = read_recovery_context(self.ck, answers, self.connectors, said, sink, query)
+        context = self._with_intact(context)
         context = self._with_output(context)
         if self.not_read:
             paths = [item.path for item in self.not_read]

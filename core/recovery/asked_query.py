@@ -11,13 +11,10 @@ from core.connectors import ConnectorAnswers
 from core.connectors.requested import read_topics, topics_of_options
 from core.recovery.answers import Answers
 
-_LOSS = "failondataloss"
-_TOPICS = {"subscribe", "subscribepattern", "assign"}
-
 
 def asked_query(ck: Checkpoint, answers: Answers, query: Query) -> Query:
     """``query`` with what the answers say of the sources of this checkpoint: the topics that a Kafka source
-    subscribes to, and the options of one that is given failOnDataLoss, or how it names its topics."""
+    subscribes to, and the reader options, as the forecast takes them from its own arguments."""
     topics, options = dict(query.topics), dict(query.options)
     for source in ck.sources:
         given = answers.source_options(source.key)
@@ -25,8 +22,7 @@ def asked_query(ck: Checkpoint, answers: Answers, query: Query) -> Query:
         read = topics_of_options(given) if named is None else read_topics(named)
         if read is not None and source.kind.takes_topics:
             topics[source.key] = read
-        names = {name.lower() for name in given}
-        if _LOSS in names or (source.kind.takes_topics and names & _TOPICS):
+        if given:
             options[source.key] = given
     if topics == dict(query.topics) and options == dict(query.options):
         return query

@@ -11,7 +11,7 @@ from operator import attrgetter
 from pathlib import PurePosixPath
 from urllib.parse import unquote
 
-from core.analysis.forecast import Forecast, forecast, read_forecast
+from core.analysis.forecast import Forecast, Query, forecast, read_forecast
 from core.analysis.forecast.contents import judge_contents
 from core.analysis.forecast.kept_state import kept_state
 from core.analysis.forecast.versions import OLDEST, parse_version
@@ -34,6 +34,7 @@ from core.connectors.sink import sink_state
 from core.errors import ResumeError, StorageError
 from core.messages import say
 from core.recovery.answers import Answers
+from core.recovery.asked_query import asked_query
 from core.recovery.resume import SourceResume, resume_points
 from core.recovery.sinks import SINK_BEHAVIOUR, Behaviour
 
@@ -296,20 +297,23 @@ def read_recovery_context(
     connectors: ConnectorAnswers | None = None,
     restart: Forecast | None = None,
     sink: SinkState | None = None,
+    query: Query | None = None,
 ) -> RecoveryContext:
     """Reads what a recovery needs: the newest two log entries, the source logs and, where there is state, its
     listing.
 
     ``connectors`` is what the connectors of the query said: exact positions, what has expired, what kind of
-    sink it is. ``restart`` and ``sink`` are the forecast and the sink's state where they were judged already.
-    Once somebody says that the checkpoint is damaged, the state files are decoded for the forecast.
+    sink it is. ``restart`` and ``sink`` are the forecast and the sink's state where they were judged already,
+    ``query`` is the query that was judged, else the one that the answers describe. Once somebody says that
+    the checkpoint is damaged, the state files are decoded for the forecast.
     Raises :class:`StorageError` when the location cannot be read.
     """
     connectors = connectors or ConnectorAnswers()
-    restart = restart or forecast(ck, connectors=connectors)
+    query = query or asked_query(ck, answers, Query())
+    restart = restart or forecast(ck, query=query, connectors=connectors)
     intact = None
     if answers.get("what_happened") == "damaged" and ck.has_state:
-        restart, intact = _decoded(ck, connectors, restart)
+        restart, intact = _decoded(ck, connectors, restart, query)
     if sink is None and connectors.sink is not None:
         sink = sink_state(ck, connectors.sink)
     committed, pending = ck.last_committed_batch, ck.uncommitted_batch
@@ -379,10 +383,12 @@ def _watermark_in_force(ck: Checkpoint, committed: int | None, entry: OffsetEntr
     return (entry.watermark_ms if named is None else named) or 0
 
 
-def _decoded(ck: Checkpoint, connectors: ConnectorAnswers, restart: Forecast) -> tuple[Forecast, int | None]:
+def _decoded(
+    ck: Checkpoint, connectors: ConnectorAnswers, restart: Forecast, query: Query
+) -> tuple[Forecast, int | None]:
     """The forecast with the state files decoded, and the newest batch whose state is intact where they stop
     the start."""
-    reading = read_forecast(ck, restart.spark, level="deep", connectors=connectors)
+    reading = read_forecast(ck, restart.spark, query, "deep", connectors)
     if reading.contents is None:
         return reading.forecast, None
     spark = parse_version(reading.forecast.spark) or OLDEST

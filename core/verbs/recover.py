@@ -69,8 +69,9 @@ def run(args: Namespace, settings: Settings) -> Answer:
         raise UsageError(say("verb_recover.needs_location"))
     lost = args.without_checkpoint
     ck = lost_checkpoint(args.location, settings) if lost else Checkpoint.open(args.location, settings)
-    ends = connectors_of(ck, args, asked_query(ck, answers, Query()).topics)
-    judgement = judge(ck, ends, spark=args.spark)
+    query = asked_query(ck, answers, Query())
+    ends = connectors_of(ck, args, query.topics)
+    judgement = judge(ck, ends, spark=args.spark, query=query)
     context, impacts = judgement.recovery(answers), judgement.impacts_at(answers.get("sink"))
     lines = _form(context, args.option, args.form) if args.form else _text(context, args.option, impacts)
     if args.to is not None:

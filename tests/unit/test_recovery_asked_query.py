@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from core.analysis.forecast import Query, forecast
+from core.analysis.forecast import Level, Query, forecast
 from core.checkpoint import Checkpoint
 from core.cli import main
-from core.connectors import ConnectorSettings
+from core.connectors import ConnectorAnswers, ConnectorSettings
 from core.connectors.answers import BrokerAnswer
+from core.connectors.delta.log import DeltaLog
 from core.judgement import judge
 from core.recovery import Answers, Option, options
 from core.recovery.asked_query import asked_query
 from tests.support.brokers import answered, at, checkpoint_at, connectors_of, topic
-from tests.support.build import PROJECT, copy_sample
+from tests.support.build import PROJECT, QUERY_ID, commit_text, copy_sample, offset_text, write
+from tests.support.delta_tables import TABLE_ID, appends, commit, info, taken
 
 KAFKA = PROJECT / "sample_checkpoints" / "kafka-pipeline-died-mid-batch" / "checkpoint"
 LOSS = "source.0.option.failOnDataLoss"
@@ -77,11 +80,53 @@ def test_answers_that_say_nothing_of_the_query_leave_it_as_it_was() -> None:
     for answers in (
         {},
         {"sink": "delta"},
-        {"source.0.option.maxOffsetsPerTrigger": "5"},
         {"source.9.topics": "x"},
+        {"source.9.option.failOnDataLoss": "false"},
     ):
         assert asked_query(ck, Answers(answers), query) is query
     assert asked_query(ck, Answers({"source.0.option.subscribe": "a,b"}), query).topics == {"0": ("a", "b")}
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"skipChangeCommits": "true"},
+        {"SKIPCHANGECOMMITS": "true"},
+        {"ignoreChanges": "true"},
+        {"ignoreDeletes": "true"},
+        {"ignoreDeletes": "false"},
+        {"readChangeFeed": "true"},
+        {"maxFilesPerTrigger": "5"},
+        {"failOnDataLoss": "false"},
+    ],
+)
+@pytest.mark.parametrize("happened", [None, "damaged"])
+def test_options_of_a_delta_source_make_one_forecast_for_both_verbs(
+    tmp_path: Path, given: dict[str, str], happened: str | None
+) -> None:
+    """Of a source that was restored, and a query that skips such commits: the forecast said that it goes on,
+    Recovery with the same options that every start fails, and recommended a backfill."""
+    table = appends(tmp_path / "t", 3)
+    commit(table, 3, [info("RESTORE", 3), taken("part-0.parquet")])
+    line = {"sourceVersion": 1, "reservoirId": TABLE_ID, "index": -1, "isStartingVersion": False}
+    tree: dict[str, str | bytes] = {"metadata": json.dumps({"id": QUERY_ID})}
+    for batch in (0, 1):
+        tree[f"offsets/{batch}"] = offset_text([json.dumps({**line, "reservoirVersion": 2 + batch})])
+        tree[f"commits/{batch}"] = commit_text()
+    tree["state/0/0/1.delta"] = b"x"
+    ck = Checkpoint.open(str(write(tmp_path / "ck", tree)))
+    ends = ConnectorAnswers(tables={"0": DeltaLog.open(str(table))})
+    asked = Query(options={"0": given} if given else {})
+    level: Level = "deep" if happened == "damaged" else "normal"
+    expected = forecast(ck, query=asked, level=level, connectors=ends)
+    answers = Answers({f"source.0.option.{name}": value for name, value in given.items()})
+    answers = answers if happened is None else answers.having(what_happened=happened)
+    context = judge(ck, ends).recovery(answers)
+    assert context.forecast is not None
+    assert (context.forecast.sentence, context.forecast.certainty) == (expected.sentence, expected.certainty)
+    reset = next(each for each in options(context) if each.id == "reset")
+    assert ("fails there, too" in reset.why) == (expected.reason == "DELTA_CHANGES_WAIT")
 
 
 def test_what_has_expired_is_lost_in_any_case_and_a_start_that_goes_on_keeps_the_rest(tmp_path: Path) -> None:
