@@ -128,6 +128,11 @@ SENTENCES: dict[str, str] = {
         " table was rolled back, and new commits have taken version numbers that were already read. Their"
         " rows are never read, and no error is raised."
     ),
+    "close_in_time": (
+        "whether the table of source {key} was rolled back and its versions taken again: version {version}"
+        " was written {later_ms:duration} after batch {n}, which counts it as read; clocks that differ, or an"
+        " edited offset, explain it as well"
+    ),
     "index_beyond": (
         "{at} has the file index {index} in version {version}, which has {files:counted file}: Delta takes"
         " the whole version as read. Rows of it that were not read are never read; Spark does not write such"

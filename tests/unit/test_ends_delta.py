@@ -224,6 +224,33 @@ def test_a_delete_that_the_query_let_pass_before_leaves_the_next_one_open(tmp_pa
     assert said(ck, table).reason == "DELTA_CHANGES_WAIT"
 
 
+@pytest.mark.parametrize("commits", [1, 2])
+@pytest.mark.parametrize("seconds", [-5, 1, 2, 59, 61])
+@pytest.mark.parametrize("was_copied", [False, True])
+def test_a_version_that_counts_as_read_and_is_younger_than_its_batch_leaves_the_answer_inferred(
+    tmp_path: Path, seconds: int, was_copied: bool, commits: int
+) -> None:
+    """An older copy of the table that new commits had filled up within a minute was "certain". So was any in
+    a checkpoint whose files were copied later, without their times."""
+    checkpoint(tmp_path, offset(2), offset(4), commits=commits)
+    planned_ms = TIME + 10_000_001  # of batch 1
+    written = planned_ms / 1000 + (86_400 if was_copied else 0)
+    os.utime(tmp_path / "ck/offsets/1", (written, written))
+    table = appends(tmp_path / "t", 5)
+    late = info("WRITE", 3)
+    late["commitInfo"]["timestamp"] = planned_ms + seconds * 1000
+    commit(table, 3, [late, add("part-3.parquet")])
+    answer = said(Checkpoint.open(str(tmp_path / "ck")), table)
+    is_refilled = seconds > 60 and not was_copied
+    assert risks(answer) == (["DELTA_TABLE_REFILLED"] if is_refilled else [])
+    assert answer.certainty == ("inferred" if seconds > 1 else "certain")
+    is_rest = answer.outcome == ("rerun" if commits == 1 else "resume")
+    assert is_rest and answer.data.is_sure("overwrite") != is_refilled
+    told = [line for line in answer.not_checked if "was rolled back and its versions taken again" in line]
+    assert bool(told) == (seconds > 1 and not is_refilled)
+    assert not told or ("version 3 was written" in told[0] and "after batch 1, which counts it" in told[0])
+
+
 def test_after_a_pending_batch_a_waiting_delete_stops_the_next_one(tmp_path: Path) -> None:
     table = appends(tmp_path / "t", 3)
     commit(table, 3, [info("DELETE", 3), taken("part-0.parquet")])

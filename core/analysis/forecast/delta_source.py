@@ -21,7 +21,7 @@ from core.analysis.forecast.delta_offsets import (
     position_of,
     refused_offset,
 )
-from core.analysis.forecast.model import LOSS, FailsAt, Risk
+from core.analysis.forecast.model import LOSS, FailsAt, Risk, least_sure
 from core.analysis.forecast.reader_options import is_set, number, option
 from core.analysis.forecast.step_verdict import Verdict, behind_skipped
 from core.checkpoint.model import SourceOffset
@@ -41,6 +41,7 @@ from core.sparklogs.evidence import Certainty, Evidence
 SCHEMA_CHANGES = ("RENAME COLUMN", "DROP COLUMNS")
 PASSED_VERSIONS = 20  # so many versions before the position are looked at for what the query lets pass
 REFILL_SECONDS = 60  # how far the clocks of two writers may differ
+CLOSE_SECONDS = 1  # so much also clocks differ that are kept alike
 
 
 def check_delta_range(s: RestartContext, part: Range, phase: FailsAt) -> Verdict:
@@ -289,15 +290,17 @@ def check_delta_plan(s: RestartContext, part: Range) -> Verdict:
     log, end = s.connectors.tables.get(part.key), position_of(part.end)
     if log is None or end is None:
         return Verdict()
-    found = _plan(s, part, log, end)
+    found, refilled = _plan(s, part, log, end), _refilled(s, log, part, end)
     if found.ok is False and s.runs_again:
-        return replace(
-            Verdict(
-                then=say("forecast_delta.batch_after_fails", why=found.why), not_checked=found.not_checked
-            ),
-            risks=found.risks,
-        )
-    return behind_skipped(s, found)
+        then = say("forecast_delta.batch_after_fails", why=found.why)
+        found = Verdict(then=then, not_checked=found.not_checked, risks=found.risks)
+    with_both = replace(
+        found,
+        risks=(*found.risks, *refilled.risks),
+        not_checked=(*refilled.not_checked, *found.not_checked),
+        certainty=found.certainty if found.ok is False else least_sure(found.certainty, refilled.certainty),
+    )
+    return behind_skipped(s, with_both)
 
 
 def _plan(s: RestartContext, part: Range, log: DeltaLog, end: TablePosition) -> Verdict:
@@ -345,7 +348,6 @@ def _plan(s: RestartContext, part: Range, log: DeltaLog, end: TablePosition) -> 
         )
         risks.append(Risk("DELTA_ROWS_SKIPPED", sentence, part.evidence, LOSS))
     risks += [] if s.hands_out else index_beyond(log, part.end)  # else the batch reads the whole commit
-    risks += _refilled(s, log, part, end)
     waiting = _waiting(s, part, log, end, first)
     not_checked = waiting.not_checked
     waits = end.in_first_snapshot or log.newest >= first or end.files_done > 0
@@ -358,28 +360,32 @@ def _plan(s: RestartContext, part: Range, log: DeltaLog, end: TablePosition) -> 
     return replace(waiting, risks=(*waiting.risks, *risks), not_checked=not_checked)
 
 
-def _refilled(s: RestartContext, log: DeltaLog, part: Range, end: TablePosition) -> list[Risk]:
+def _refilled(s: RestartContext, log: DeltaLog, part: Range, end: TablePosition) -> Verdict:
     """A version that counts as read and was written after the batch that read it was planned: the table was
-    rolled back, and new commits took its version numbers."""
+    rolled back, and new commits took its version numbers.
+
+    With one clock there is no such version: Spark takes the time of a batch after it has looked for the
+    newest version (seen with Delta 4.4 under a writer that commits all the time: the version was at least
+    0.1 s older). Up to a minute later, or before the offset file was written again, it is left open.
+    """
     version = trailing_version(end)
-    if s.n is None or s.newest is None or version < 0 or version > log.newest:
-        return []
+    is_read_here = 0 <= version <= log.newest and is_same_table(end, log) is not False
+    if s.n is None or s.newest is None or not is_read_here:
+        return Verdict()
     commit = log.files_of([version]).get(version)
-    planned = max(s.newest.timestamp_ms or 0, s.checkpoint.offset_files[s.n].modified_ms or 0)
-    if commit is None or commit.commit.timestamp_ms is None or not planned:
-        return []
-    if commit.commit.timestamp_ms <= planned + REFILL_SECONDS * 1000:
-        return []
-    sentence = say("forecast_delta.table_refilled", version=version, key=part.key, n=s.n)
-    return [
-        Risk(
-            "DELTA_TABLE_REFILLED",
-            sentence,
-            (Evidence(s.checkpoint.offset_files[s.n].path),),
-            LOSS,
-            "inferred",
-        )
-    ]
+    written = s.checkpoint.offset_files[s.n].modified_ms or 0
+    planned = s.newest.timestamp_ms or written
+    at = None if commit is None else commit.commit.timestamp_ms
+    if at is None or not planned or at <= planned + CLOSE_SECONDS * 1000:
+        return Verdict()
+    values = {"version": version, "key": part.key, "n": s.n}
+    if at <= max(planned, written) + REFILL_SECONDS * 1000:
+        close = say("forecast_delta.close_in_time", later_ms=at - planned, **values)
+        return Verdict(not_checked=(close,), certainty="inferred")
+    sentence = say("forecast_delta.table_refilled", **values)
+    evidence = (Evidence(s.checkpoint.offset_files[s.n].path),)
+    risk = Risk("DELTA_TABLE_REFILLED", sentence, evidence, LOSS, "inferred")
+    return Verdict(risks=(risk,), certainty="inferred")
 
 
 def _waiting(s: RestartContext, part: Range, log: DeltaLog, end: TablePosition, first: int) -> Verdict:
