@@ -76,6 +76,7 @@ SENTENCES: dict[str, str] = {
     "pipeline_emptied": "Nothing: the table is emptied first.",
     "pipeline_complete": "Nothing, if the source really has everything; the old rows are not kept anywhere.",
     "pipeline_backup": "Nothing, if the backup was made before: rows gone at the source come from it.",
+    "pipeline_backup_too": "Nothing else, if the backup was made before: the others come from it.",
     "sequence_guard": (
         "Nothing, with the sequence condition (only newer rows win); without it keys return to old values."
     ),
@@ -125,6 +126,12 @@ SENTENCES: dict[str, str] = {
     ),
     "backfill_directory": (
         "Nothing, if readers read the refreshed output and the backfill directory together."
+    ),
+    "deleted_keys_too": (
+        "Keys that were deleted after the backup come back unless deletions are kept as rows."
+    ),
+    "backfill_directory_too": (
+        "Nothing else, if readers read the refreshed output and the backfill directory together."
     ),
     "backfill_combined": (
         "Totals, windows and sessions are computed from the rows left: the backup adds missing keys only."

@@ -479,7 +479,8 @@ SENTENCES: dict[str, str] = {
         "The checkpoint names {files:counted input file}; the code checks that all are still there."
     ),
     "rows_from_backup": (
-        "Rows that are gone at the source come from the backup; keys deleted since the backup come back."
+        "Rows that were read and are gone at the source come from the backup; keys deleted since the backup"
+        " come back."
     ),
     "starts_after": "The start is after batch {batch}, the last committed one.",
     "late_files": "Files that arrive late with an older time are missed.",

@@ -15,7 +15,7 @@ from core.recovery.answers import OptionId
 from core.recovery.context import ONE_ROW_EACH, RecoveryContext
 from core.recovery.file_repairs import file_repairs
 from core.recovery.pipeline_amounts import dropped_with_state, lost_with_state, pending_amount, read_amount
-from core.recovery.recipe import Recipe, recipe
+from core.recovery.recipe import Recipe, gone_unread, recipe
 from core.recovery.repairs import repair_of
 from core.recovery.restart import repeats_and_loses
 from core.recovery.sinks import BEHAVIOUR_IDS, EXAMPLES, Behaviour
@@ -221,10 +221,7 @@ def _pending_repeats(context: RecoveryContext, made: Recipe, behaviour: Behaviou
 
 
 def _reset_loses(context: RecoveryContext, made: Recipe, behaviour: Behaviour) -> str:
-    gone = [skips for skips in (made.skips, made.left_out) if skips]
-    parts: list[str] = [say("recovery_effects.gone_at_source", skips=skips) for skips in gone]
-    if context.may_have_expired and not made.skips:
-        parts.append(say("recovery_effects.may_have_expired"))
+    parts = _gone_at_source(context, made.skips, made.left_out)
     if context.needs_state and made.method in ("empty_state", "start_options", "pipeline"):
         parts.append(say("recovery_effects.state", lost=lost_with_state(context)))
         if behaviour == "overwrite" and not set(AGGREGATES).isdisjoint(context.operators):
@@ -244,6 +241,22 @@ def _reset_loses(context: RecoveryContext, made: Recipe, behaviour: Behaviour) -
     if behaviour == "batch_number_aware" and made.new_output:
         parts.append(say("recovery_effects.both_outputs"))
     return " ".join(parts) or say("recovery_effects.nothing")
+
+
+def _gone_at_source(context: RecoveryContext, *gone: str) -> list[str]:
+    """What was not read and the sources no longer have, or may no longer have."""
+    parts: list[str] = [say("recovery_effects.gone_at_source", skips=skips) for skips in gone if skips]
+    if context.may_have_expired and not any(gone):
+        parts.append(say("recovery_effects.may_have_expired"))
+    return parts
+
+
+def _in_no_backup(context: RecoveryContext) -> list[str]:
+    """What is gone at the sources before it was read, or was planned and not committed: a backfill has it
+    from nowhere."""
+    parts = _gone_at_source(context, *gone_unread(context))
+    said = "" if context.forecast is None else context.forecast.lost_input
+    return [*parts, say("recovery_effects.restart_loses", sentence=said)] if said else parts
 
 
 # ---------------------------------------------------------------- from the beginning
@@ -272,7 +285,9 @@ def _refreshed(loses: str, context: RecoveryContext, behaviour: Behaviour) -> st
 def _pipeline_refresh(context: RecoveryContext, made: Recipe) -> tuple[str, str]:
     """A full refresh of a pipeline empties the table; only a backup brings back what the source lost."""
     if made.option == "backup_and_backfill":
-        return say("recovery_effects.unique_key_or_overlap"), say("recovery_effects.pipeline_backup")
+        gone = _in_no_backup(context)
+        kept = say("recovery_effects.pipeline_backup_too" if gone else "recovery_effects.pipeline_backup")
+        return say("recovery_effects.unique_key_or_overlap"), " ".join((*gone, kept))
     return say("recovery_effects.pipeline_emptied"), _pipeline_loses(context)
 
 
@@ -283,12 +298,22 @@ def _pipeline_loses(context: RecoveryContext) -> str:
 
 
 def _backfill(context: RecoveryContext, behaviour: Behaviour) -> tuple[str, str]:
-    combined = say("recovery_effects.backfill_combined") if _combines_rows(context) else ""
+    gone = _in_no_backup(context)
+    others: str
     if behaviour == "overwrite":
-        return say("recovery_effects.sequence_guard"), combined or say("recovery_effects.deleted_keys")
-    if context.sink == "file":
-        return say("recovery_effects.unique_key"), combined or say("recovery_effects.backfill_directory")
-    return say("recovery_effects.unique_key_or_overlap"), combined or say("recovery_effects.nothing")
+        repeats = say("recovery_effects.sequence_guard")
+        others = say("recovery_effects.deleted_keys_too" if gone else "recovery_effects.deleted_keys")
+    elif context.sink == "file":
+        repeats = say("recovery_effects.unique_key")
+        others = say(
+            "recovery_effects.backfill_directory_too" if gone else "recovery_effects.backfill_directory"
+        )
+    else:
+        repeats = say("recovery_effects.unique_key_or_overlap")
+        others = "" if gone else say("recovery_effects.nothing")
+    if _combines_rows(context):
+        others = say("recovery_effects.backfill_combined")
+    return repeats, " ".join(part for part in (*gone, others) if part)
 
 
 def _combines_rows(context: RecoveryContext) -> bool:

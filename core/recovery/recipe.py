@@ -308,6 +308,12 @@ def _skips(context: RecoveryContext) -> str:
     )
 
 
+def gone_unread(context: RecoveryContext) -> tuple[str, ...]:
+    """What is gone at the sources that was not read before, as far as a broker that was asked shows it: no
+    option has it."""
+    return tuple(said for said in (_skips(context), _left_out(context)) if said)
+
+
 def _may_repeat(context: RecoveryContext) -> str:
     """What a start at the positions may read again of the sources whose broker was asked."""
     return "; ".join(

@@ -362,6 +362,11 @@ def test_a_planned_batch_whose_input_is_gone_leaves_no_start_that_loses_nothing(
         assert f"As the forecast says: {gone}" in impacts[start].sentence
     assert "no row is skipped" in whole["exact position"].sentence
     assert "no row is skipped" not in impacts["exact position"].sentence
+    for sink in ("foreach_append", "foreach_merge", "delta"):
+        found = {each.id: each for each in options(judged.recovery(Answers({"sink": sink})))}
+        for option in ("reset", "backup_and_backfill"):
+            assert f"As the forecast says: {gone}" in found[option].loses
+            assert not found[option].loses.startswith("Nothing")
 
 
 def test_what_a_broker_that_was_not_asked_has_lost_is_not_nothing(samples: Path) -> None:

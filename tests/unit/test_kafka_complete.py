@@ -68,3 +68,51 @@ def test_no_refresh_is_offered_from_a_topic_that_is_gone(tmp_path: Path) -> None
         )
     other = by_id(context_of(root, gone, **{"source.0.topics": "purchases"}))
     assert other["backup_and_backfill"].possible, "the query reads another topic now"
+
+
+@pytest.mark.parametrize(
+    ("given", "then"),
+    [
+        ({"sink": "delta"}, ""),
+        ({"sink": "foreach_append"}, ""),
+        ({"sink": "foreach_merge"}, " Keys that were deleted after the backup come back unless"),
+        ({"sink": "file"}, " Nothing else, if readers read the refreshed output and"),
+        ({"sink": "lakeflow_table"}, " Nothing else, if the backup was made before: the others"),
+        ({}, ""),
+    ],
+)
+@pytest.mark.parametrize("pending", [False, True])
+def test_a_backfill_has_no_record_that_expired_unread(
+    tmp_path: Path, given: dict[str, str], then: str, pending: bool
+) -> None:
+    """Beside a reset that named them, of records that nobody has read: "Nothing"."""
+    more = [{"orders": {0: 12}}] if pending else []
+    root = checkpoint_at(tmp_path, *AT, *more, pending=pending, initial={"orders": {0: 0}})
+    found = by_id(context_of(root, one(at(10, 20, 8, first_ms=OLD)), **given))["backup_and_backfill"]
+    lost = "What the source no longer has (source 0: 2 offsets that have expired (orders-0 8 to 9"
+    assert found.possible and found.loses.startswith(lost) and then in found.loses
+    assert all(each.may_lose and each.loses.startswith(lost) for each in found.consequences)
+    assert lost in found.loss.general + found.loss.facts and found.loss.corrected
+    assert "Nothing." not in found.loses
+    there = by_id(context_of(root, one(at(5, 20, 8, first_ms=OLD)), **given))["backup_and_backfill"]
+    assert "no longer has" not in there.loses
+
+
+def test_a_backfill_may_lack_what_expired_where_nobody_was_asked(tmp_path: Path) -> None:
+    context = context_of(checkpoint_at(tmp_path, *AT), ConnectorAnswers(), what_happened="data_expired")
+    found = by_id(context)["backup_and_backfill"]
+    assert found.loses.startswith("What is gone at the source after the position, if anything: no source was")
+
+
+def test_a_backfill_lacks_what_was_left_unread_of_a_topic_that_the_query_no_longer_reads(
+    tmp_path: Path,
+) -> None:
+    root = checkpoint_at(tmp_path, {"orders": {0: 4}, "old": {0: 2}}, {"orders": {0: 8}, "old": {0: 4}})
+    ends = connectors_of(answered({("orders", 0): at(0, 20, 8, first_ms=OLD)}, absent=("old",)))
+    answers = {
+        "source.0.topics": "orders",
+        "source.0.option.failOnDataLoss": "false",
+        "sink": "foreach_append",
+    }
+    found = by_id(context_of(root, ends, **answers))
+    assert found["reset"].loses in found["backup_and_backfill"].loses and "old-0" in found["reset"].loses
