@@ -253,6 +253,12 @@ class ConnectorAnswers:
         """Whether a place was given for the sink, and no log of batches is there."""
         return isinstance(self.sink, Location) or "sink" in self.troubles
 
+    def not_asked(self, asks: Mapping[str, str | None], *kinds: str) -> list[str]:
+        """The keys of the sources whose end nobody has asked, or did not answer. ``asks``: what lies at each
+        source (``SourceKind.asks``) by its key, of which these ``kinds`` count."""
+        asked = {key for key, answer in self.brokers.items() if answer.trouble is None} | {*self.tables}
+        return [key for key, end in asks.items() if end in kinds and key not in asked]
+
     @property
     def urls(self) -> dict[str, str]:
         """Where the file sources are, by source key, as far as it was said."""

@@ -101,6 +101,10 @@ SENTENCES: dict[str, str] = {
         "rows: {append} in a sink that appends, {overwrite} in one that overwrites by batch ID, {skip} in one"
         " that skips batch IDs it has seen"
     ),
+    "rows_not_asked": (
+        "{rows}; that holds only if the broker or table of {n:one source/sources} {keys:listed}, which was"
+        " not asked, still has what comes next"
+    ),
     "rows_none": "rows: none reaches the sink, whatever its kind",
     "effect_possible": "possible {effect}",
     "rules": "rules of Spark {spark}: {why}",

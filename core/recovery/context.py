@@ -263,8 +263,8 @@ class RecoveryContext:
     @property
     def unasked_brokers(self) -> bool:
         """Whether a source reads from a broker that nobody has asked, or that did not answer."""
-        asked = {key for key, answer in self.connectors.brokers.items() if answer.trouble is None}
-        return any(source.kind.asks == "broker" and source.key not in asked for source in self.sources)
+        asks = {source.key: source.kind.asks for source in self.sources}
+        return bool(self.connectors.not_asked(asks, "broker"))
 
     @property
     def platform(self) -> str:

@@ -121,7 +121,8 @@ def impact_of_deleting(
     if lost_input:
         gone = say("impact.as_forecast", sentence=lost_input)
         begin, exact = _may_lose(begin, gone), _may_lose(exact, gone)
-    if last is not None and _unasked_broker(ck, connectors):
+    asks = {source.key: source.kind.asks for source in ck.sources}
+    if last is not None and connectors.not_asked(asks, "broker"):
         unasked = say("impact.broker_unasked")
         begin, exact = _may_lose(begin, unasked), _may_lose(exact, unasked)
     if sink is None and sink_kind is None and last is not None:
@@ -384,12 +385,6 @@ def _exact(
 def _may_lose(impact: DeletionImpact, why: str) -> DeletionImpact:
     """The same, where rows are gone, or may be, and nobody knows how many, or whether the sink has them."""
     return replace(impact, loses_rows=None, sentence=_joined(impact.sentence, why))
-
-
-def _unasked_broker(ck: Checkpoint, connectors: ConnectorAnswers) -> bool:
-    """Whether a source reads from a broker that nobody has asked, or that did not answer."""
-    asked = {key for key, answer in connectors.brokers.items() if answer.trouble is None}
-    return any(source.kind.asks == "broker" and source.key not in asked for source in ck.sources)
 
 
 def _without_whole_log(ck: Checkpoint, batch: int) -> str | None:

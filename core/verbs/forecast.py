@@ -9,7 +9,7 @@ from core.analysis.forecast import DataEffect, Forecast, Step, StepStatus
 from core.analysis.forecast.model import SINK_KINDS, SinkKind
 from core.checkpoint import Checkpoint
 from core.documents.forecast import forecast_document
-from core.judgement import judge
+from core.judgement import Judgement, judge
 from core.messages import say
 from core.messages.words import CERTAINTY
 from core.recovery import DeletionImpact
@@ -51,13 +51,19 @@ def run(args: Namespace, settings: Settings) -> Answer:
     answer = judgement.forecast
     return Answer(
         forecast_document(judgement),
-        "\n".join(_text(answer, judgement.impacts)) + "\n",
+        "\n".join(_text(answer, judgement.impacts, _not_asked(judgement))) + "\n",
         has_problems=answer.outcome == "fail" or answer.is_data_risk,
         not_read=judgement.not_read,
     )
 
 
-def _text(answer: Forecast, impacts: Sequence[DeletionImpact]) -> list[str]:
+def _not_asked(judgement: Judgement) -> list[str]:
+    """The keys of the sources whose broker or table nobody has asked."""
+    asks = {source.key: source.kind.asks for source in judgement.ck.sources}
+    return judgement.connectors.not_asked(asks, "broker", "table")
+
+
+def _text(answer: Forecast, impacts: Sequence[DeletionImpact], not_asked: Sequence[str]) -> list[str]:
     lines = [
         clean(answer.sentence, 2000),
         "  "
@@ -72,7 +78,10 @@ def _text(answer: Forecast, impacts: Sequence[DeletionImpact]) -> list[str]:
         lines.append(f"  {say('cli.then', sentence=clean(answer.then, 1000))}")
     effects = {kind: _effect(answer.data, kind) for kind in SINK_KINDS}
     gets_none = answer.outcome == "fail" and answer.data.is_exact
-    lines.append("  " + (say("cli.rows_none") if gets_none else say("cli.rows", **effects)))
+    rows = say("cli.rows_none") if gets_none else say("cli.rows", **effects)
+    if not_asked and answer.data.is_exact and not gets_none:
+        rows = say("cli.rows_not_asked", rows=rows, keys=list(not_asked), n=len(not_asked))
+    lines.append(f"  {rows}")
     lines.append(f"  {say('cli.rules', spark=answer.spark, why=clean(answer.spark_why, 600))}")
     lines += ["", say("cli.steps")]
     lines += [_step(step) for step in answer.steps]

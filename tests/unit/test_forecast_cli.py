@@ -115,6 +115,14 @@ def test_what_changed_in_the_query_is_an_argument(run: Run, tmp_path: Path) -> N
     assert document(run, "forecast", tmp_path, "--new-data", "no")[1]["batch_id"] is None
 
 
+def test_exact_rests_on_a_broker_that_was_not_asked(run: Run, tmp_path: Path) -> None:
+    rests = "only if the broker or table of source 0, which was not asked, still has what comes next"
+    _, out, _ = run("forecast", kafka_checkpoint(tmp_path / "kafka", range(3)))
+    assert "rows: exact" in out and rests in out
+    _, out, _ = run("forecast", files_checkpoint(tmp_path / "files"))
+    assert "rows: exact" in out and "was not asked" not in out
+
+
 def test_the_topics_of_a_source_are_an_argument(run: Run, tmp_path: Path) -> None:
     kafka_checkpoint(tmp_path, range(3))
     status, answer = document(run, "forecast", tmp_path, "--set", "source.0.topics=refunds")
