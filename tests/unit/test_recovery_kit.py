@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,6 +21,7 @@ from core.recovery.kit import KIT_MARK, ending, files, kafka, kit_of, run, sink,
 from core.recovery.kit.backfill import Backfill
 from core.recovery.kit.carrying_out import arguments_of, carry_out, run_of
 from core.recovery.kit.copying import Copy, check_unused
+from core.recovery.kit.placement import parts_of, placed
 from core.recovery.kit.query import QueryRun, with_secrets
 from core.recovery.kit.rehearsing import moved
 from core.recovery.kit.reset_state import NewState
@@ -467,6 +469,27 @@ def test_the_parts_of_a_state_are_read_by_side_by_store_or_at_once(tmp_path: Pat
         {"operatorId": "3", "storeName": "left-keyToNumValues"},
         {"operatorId": "3", "storeName": "left-keyWithIndexToValue"},
     ]
+
+
+def test_a_state_that_this_spark_does_not_read_is_not_checked_for_the_one_true_reason(tmp_path: Path) -> None:
+    offsets = 'v1\n{"conf":{"spark.sql.shuffle.partitions":"2"}}\n{}'
+    put(tmp_path, old__offsets__1=offsets, old__offsets__0='v1\n{"conf":{}}\n{}')
+    operators = [{"id": 0, "name": "transformWithStateExec", "stores": []}]
+    made = on(tmp_path)
+    made._spark = SimpleNamespace(version="3.5.9")
+    state = State(made, 1, operators, 1, "lz4")
+    state.look({})
+    assert state.check() == [
+        (None, "the state: Spark 3.5.9 has no state reader; the first start loads it"),
+    ]
+    conf = SimpleNamespace(get=lambda name, value: value, set=lambda name, value: None, unset=lambda name: 0)
+    made._spark = SimpleNamespace(version="4.0.1", conf=conf)
+    state = State(made, 1, operators, 1, "lz4")
+    state.look({})
+    ((good, text),) = state.check()
+    assert good is None and "default: Spark 4.0.1 does not read rows of it as they are; the first" in text
+    (found,) = placed(made, "/old", 0, parts_of(operators), 1)
+    assert found.line()[0] is None and "offsets/0 does not have spark.sql.shuffle.partitions" in found.why_not
 
 
 @pytest.mark.parametrize(("commit", "is_checked"), [('v1\n{"nextBatchWatermarkMs":5}', True), ("", False)])
