@@ -93,6 +93,7 @@ SENTENCES: dict[str, str] = {
         "A plain start re-runs batch {batch} with its planned end offsets and loses nothing, if"
         " {conditions:listed}."
     ),
+    "if_table_was_kept": "the table of the source was not rolled back and filled again",
     "if_state_is_whole": (
         "the state files hold what was written (not opened; the integrity check at the level deep opens them)"
     ),

@@ -222,6 +222,8 @@ def _pending_repeats(context: RecoveryContext, made: Recipe, behaviour: Behaviou
 
 def _reset_loses(context: RecoveryContext, made: Recipe, behaviour: Behaviour) -> str:
     parts = _gone_at_source(context, made.skips, made.left_out)
+    if context.refilled_table:
+        parts.append(say("recovery_effects.restart_loses", sentence=context.refilled_table))
     if context.needs_state and made.method in ("empty_state", "start_options", "pipeline"):
         parts.append(say("recovery_effects.state", lost=lost_with_state(context)))
         if behaviour == "overwrite" and not set(AGGREGATES).isdisjoint(context.operators):

@@ -234,6 +234,12 @@ class RecoveryContext:
         return self._risk_in_words("INPUT_CHANGED")
 
     @property
+    def refilled_table(self) -> str:
+        """What the forecast says of versions of a Delta source that count as read and hold other rows now:
+        whatever continues from the position never reads these. Empty where there are none."""
+        return self._risk_in_words("DELTA_TABLE_REFILLED")
+
+    @property
     def forgotten_files(self) -> str:
         """What the forecast says of input files that the log of a file source no longer names: whatever
         continues from the position reads them again. Empty when there are none."""

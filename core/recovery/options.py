@@ -102,7 +102,8 @@ def recommended(context: RecoveryContext, recipes: Mapping[OptionId, Recipe]) ->
         return "restart", why_recommended(context)
     if context.what_happened == "reprocess":
         return _reprocess(context, recipes)
-    knows_position = bool(context.sources) and not context.is_lost and not context.forgotten_files
+    knows_position = bool(context.sources) and not context.is_lost
+    knows_position = knows_position and not context.forgotten_files and not context.refilled_table
     if knows_position and reset.possible and (not context.needs_state or reset.method == "warm_up"):
         return "reset", _why_reset(context, reset)
     for repair in REPAIRS.values():

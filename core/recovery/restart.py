@@ -253,6 +253,8 @@ def _conditions(context: RecoveryContext) -> Iterator[Sentence]:
     """What has to be so for a plain start to lose nothing, and nobody looked at."""
     if context.forecast is not None and _is_open(context.forecast, "forecast_steps.open_contents"):
         yield say("recovery_options.if_state_is_whole")
+    if context.forecast is not None and _is_open(context.forecast, "forecast_delta.close_in_time"):
+        yield say("recovery_options.if_table_was_kept")
     if context.unasked_brokers:
         entry = context.ck.offset(context.newest_offset) if context.newest_offset is not None else None
         planned_ms = entry.timestamp_ms if isinstance(entry, OffsetEntry) else None
