@@ -286,6 +286,7 @@ class Judgement:
             files_again=said.files_again,
             rolled_back=said.rolled_back,
             lost_input=said.lost_input,
+            never_read=said.never_read,
             sink_kind=sink_kind,
             with_state=self.question.level != "quick",
         )

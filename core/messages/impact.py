@@ -89,6 +89,10 @@ SENTENCES: dict[str, str] = {
         "Exact position, after batch {batch}: no row is read twice. The input of the next batch is no longer"
         " as it was."
     ),
+    "exact_never_read": (
+        "Exact position, after batch {batch}: no row is read twice, and some are never read. As the forecast"
+        " says: {sentence}"
+    ),
     "broker_unasked": (
         "Whether Kafka still has all records after the position was not asked: what has expired is lost with"
         " any start."

@@ -92,6 +92,7 @@ def impact_of_deleting(
     files_again: FilesAgain | None = None,
     rolled_back: str = "",
     lost_input: str = "",
+    never_read: str = "",
     sink_kind: str | None = None,
     with_state: bool = True,
 ) -> tuple[DeletionImpact, ...]:
@@ -99,8 +100,9 @@ def impact_of_deleting(
     and with the old query id kept. ``files_again``: why the forecast says that files which were read before
     are read again. ``rolled_back``: how the forecast says that the logs were set back, so that the sink has
     rows behind the position. ``lost_input``: what it says of input files of the planned batch that are gone,
-    or have changed: whether the sink has their rows nobody knows. ``sink_kind``: where the query writes, as
-    somebody has answered. ``with_state``: whether the state may be listed, for the names of its operators.
+    or have changed: whether the sink has their rows nobody knows. ``never_read``: what it says of rows that
+    the position counts as read and that were not. ``sink_kind``: where the query writes, as somebody has
+    answered. ``with_state``: whether the state may be listed, for the names of its operators.
 
     () for a checkpoint in which nothing was planned: deleting it repeats and loses nothing. Without connected
     sources and sink the numbers are None and the sentences say what was not connected. Reads what these
@@ -118,6 +120,9 @@ def impact_of_deleting(
         return tuple(replace(each, certainty="needs_input") for each in skipped)
     begin = _beginning(ck, rows, sink, connectors)
     exact = _exact(ck, rows, sink, last, connectors, files_again, rolled_back, lost_input, with_state)
+    if never_read:
+        skipped_rows = say("impact.exact_never_read", batch=last, sentence=never_read)
+        exact = DeletionImpact("exact position", exact.repeats_rows, None, skipped_rows, "inferred")
     if lost_input:
         gone = say("impact.as_forecast", sentence=lost_input)
         begin, exact = _may_lose(begin, gone), _may_lose(exact, gone)

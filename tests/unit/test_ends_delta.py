@@ -23,6 +23,7 @@ from core.connectors.delta.log import DeltaLog
 from core.connectors.delta.source import delta_source_state
 from core.connectors.file_sink_log import FileSinkLog
 from core.connectors.sink import sink_state
+from core.judgement import judge
 from core.recovery.resume_delta import done_files, exclude_regex, filter_code, with_table
 from core.storage import parse_location
 from tests.support.build import QUERY_ID, commit_text, offset_text, write
@@ -249,6 +250,12 @@ def test_a_version_that_counts_as_read_and_is_younger_than_its_batch_leaves_the_
     told = [line for line in answer.not_checked if "was rolled back and its versions taken again" in line]
     assert bool(told) == (seconds > 1 and not is_refilled)
     assert not told or ("version 3 was written" in told[0] and "after batch 1, which counts it" in told[0])
+    if is_refilled:
+        judged = judge(
+            Checkpoint.open(str(tmp_path / "ck")), ConnectorAnswers(tables={"0": DeltaLog.open(str(table))})
+        )
+        exact = next(each for each in judged.impacts if each.start == "exact position")
+        assert exact.loses_rows is None and "some are never read" in exact.sentence
 
 
 def test_after_a_pending_batch_a_waiting_delete_stops_the_next_one(tmp_path: Path) -> None:

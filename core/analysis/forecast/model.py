@@ -299,6 +299,12 @@ class Forecast:
         return self.in_words("INPUT_GONE", "INPUT_CHANGED")
 
     @property
+    def never_read(self) -> str:
+        """What is said of rows that the position counts as read and that were not: versions of a Delta source
+        that were taken again. Empty where there are none."""
+        return self.in_words("DELTA_TABLE_REFILLED")
+
+    @property
     def files_again(self) -> FilesAgain | None:
         """Why files that were read before are read again from any position; None where none are known."""
         if self.reads_elsewhere:
