@@ -131,8 +131,20 @@ def _text_of(line: Line) -> str:
     row = line.row
     found = [line.name, line.story]
     if row is not None:
-        found += [row.next_start, row.worst_finding or "", *row.sources, row.error or "", row.query_id or ""]
+        found += [
+            row.next_start,
+            row.worst_finding or "",
+            _finding_in_words(row),
+            *row.sources,
+            row.error or "",
+            row.query_id or "",
+        ]
     return " ".join(found).casefold()
+
+
+def _finding_in_words(row: SurveyRow) -> str:
+    """The title of the worst finding; empty where there is none."""
+    return say_of("findings", "TITLES", row.worst_finding) if row.worst_finding else ""
 
 
 def _amount(line: Line, sort: str) -> float:
@@ -207,7 +219,7 @@ def _cells(line: Line, title: str) -> dict[str, object]:
         "checkpoint": say("screen_survey.temporary", name=title) if row.is_temporary else title,
         "next start": start,
         "newest": absent if row.age_seconds is None else words.age(row.age_seconds * 1000),
-        "worst finding": row.worst_finding or _instead_of_a_finding(row, is_read),
+        "worst finding": _finding_in_words(row) or _instead_of_a_finding(row, is_read),
         "lag": absent if lag_ms is None else words.duration(lag_ms),
         "batches per hour": absent if row.batches_per_hour is None else f"{row.batches_per_hour:,.1f}",
         PACE: pace(row),

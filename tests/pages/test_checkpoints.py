@@ -41,7 +41,8 @@ def test_what_fails_comes_first_and_says_in_which_batch(open_page: OpenPage) -> 
     whole = table.set_index("checkpoint").loc["files-stopped-cleanly"]
     assert whole["worst finding"].startswith("none in the newest "), "a survey reads the newest batches only"
     row = table.set_index("checkpoint").loc["windowed-aggregation-hot-partition"]
-    assert row["worst finding"] == "STATE_SKEWED" and row["skew"].endswith(" x") and row["lag"] != "-"
+    assert row["worst finding"] == "one state partition is much larger than the others"
+    assert row["skew"].endswith(" x") and row["lag"] != "-"
     assert "Read 16 of 16 checkpoints" in words_of(at)
 
 
@@ -82,6 +83,8 @@ def test_a_link_with_a_filter_that_does_not_exist_says_so(open_page: OpenPage) -
     at = open_page("checkpoints", start="burns")
     assert "asks for the next start 'burns'" in words_of(at)
     assert len(table_of(at)) == len(sample_names())
+    by_words = open_page("checkpoints", search="much larger than the others")
+    assert list(table_of(by_words)["checkpoint"]) == ["windowed-aggregation-hot-partition"]
     nothing = open_page("checkpoints", search="no such thing")
     assert "None of 16 checkpoints matches these filters." in words_of(nothing) and not nothing.dataframe
 
