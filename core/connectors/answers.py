@@ -91,7 +91,7 @@ class TableCommit:
     ``adds`` counts files added with dataChange (``add_bytes``, ``add_rows``: None when a file tells no
     number), ``removes`` those removed with dataChange. ``kind`` is a word for a person: "batch", "restore",
     "overwrite", "optimize", "clone", "replace", "other". ``transactions`` are (application id, version) pairs
-    in it: foreachBatch writers show only there.
+    in it: foreachBatch writers show only there. ``restored_to``: the version that a RESTORE has put back.
     """
 
     version: int
@@ -108,3 +108,4 @@ class TableCommit:
     transactions: tuple[tuple[str, int], ...] = ()
     metadata_changed: bool = False
     path: str = ""
+    restored_to: int | None = None

@@ -186,7 +186,9 @@ class SinkState:
     batches up to this id are skipped whatever they hold. ``sentence`` says it for a person; ``warnings`` one
     sentence each (RESTORE since, expiry, ...). ``concerns``: what of ``sentence`` and ``warnings`` puts rows
     at risk, as (kind, sentence). ``stopped``: the batch that runs next cannot be written to this log.
-    ``earlier_batches``: numbers that a log which knows no query had before this checkpoint planned them.
+    ``restored_to_batch``: the newest batch of this query in the version to which somebody has put a table
+    back since, None where nobody has, or that is not known. ``earlier_batches``: numbers that
+    a log which knows no query had before this checkpoint planned them.
     """
 
     kind: SinkLog
@@ -204,6 +206,7 @@ class SinkState:
     concerns: tuple[tuple[ConcernKind, str], ...] = ()
     stopped: StoppedCompaction | None = None
     earlier_batches: tuple[int, ...] = ()
+    restored_to_batch: int | None = None
 
     @property
     def has_log(self) -> bool:

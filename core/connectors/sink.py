@@ -176,6 +176,7 @@ def _delta(ck: Checkpoint, log: DeltaLog) -> SinkState:
         read.limit_words,
         _first_problem(log.problems),
         _concerns(judged, notes),
+        restored_to_batch=_restored_to(commits, query_id),
     )
 
 
@@ -466,6 +467,23 @@ def _since(commits: Iterable[TableCommit], query_id: str | None) -> list[Note]:
         names = ", ".join(dict.fromkeys(commit.operation or "unknown" for commit in others))
         notes.append((None, say("sink.commits_of_others", count=len(others), operations=names[:80])))
     return notes
+
+
+def _restored_to(commits: Iterable[TableCommit], query_id: str | None) -> int | None:
+    """The newest batch of this query in the version to which the table was put back, where that was the last
+    thing that changed it, after its newest batch. None where it was not, or that is not known."""
+    below: int | None = None
+    for commit in commits:  # newest first
+        if below is not None and commit.version > below:
+            continue
+        batch = next((version for app, version in commit.transactions if app == query_id), None)
+        if batch is not None:
+            return batch if below is not None else None
+        if _change(commit) is not None:
+            if commit.restored_to is None:
+                return None
+            below = commit.restored_to
+    return None
 
 
 def _change(commit: TableCommit) -> str | None:

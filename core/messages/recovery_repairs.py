@@ -187,6 +187,11 @@ SENTENCES: dict[str, str] = {
         "Everything is complete for batch {batch}, the damage comes after it, and this sink shows no row"
         " twice."
     ),
+    "best_rewind_put_back": (
+        "The table was put back to batch {batch}: from there the query writes the rows of {ids:batches} once"
+        " more, and no row is there twice. If they were taken away on purpose, start the query as it is: the"
+        " next batch then brings only what is new."
+    ),
     "best_rewind_repeats": (
         "Everything is complete for batch {batch}, and the damage comes after it. This sink gets the rows of"
         " {ids:batches} a second time; reading everything again would repeat all of them."

@@ -237,7 +237,7 @@ class RecoveryContext:
     def refilled_table(self) -> str:
         """What the forecast says of versions of a Delta source that count as read and hold other rows now:
         whatever continues from the position never reads these. Empty where there are none."""
-        return self._risk_in_words("DELTA_TABLE_REFILLED")
+        return "" if self.forecast is None else self.forecast.never_read
 
     @property
     def forgotten_files(self) -> str:

@@ -386,6 +386,37 @@ def test_a_planned_batch_in_a_table_that_was_restored_since_is_not_said_to_be_th
     assert "whatever of its rows the table still has" in end.sentence
 
 
+def put_back(version: int, to: int) -> dict[str, Any]:
+    """A RESTORE to a version."""
+    action = info("RESTORE", version)
+    action["commitInfo"]["operationParameters"] = {"version": str(to)}
+    return action
+
+
+@pytest.mark.parametrize(
+    ("since", "batch_id"),
+    [
+        ([put_back(4, 2)], 1),
+        ([put_back(4, 1), info("OPTIMIZE", 5)], 0),
+        ([put_back(4, 1), put_back(5, 3)], 2),
+        ([put_back(4, 1), put_back(5, 4)], 0),
+        ([put_back(4, 0)], None),  # before the first batch
+        ([info("RESTORE", 4)], None),  # by time
+        ([put_back(4, 2), info("WRITE", 5, mode="Overwrite")], None),
+        ([info("WRITE", 4, mode="Overwrite"), put_back(5, 2)], 1),
+        ([], None),
+    ],
+)
+def test_the_batch_to_which_a_table_was_put_back(
+    tmp_path: Path, since: list[dict[str, Any]], batch_id: int | None
+) -> None:
+    table = sink(tmp_path / "s", 3)
+    for version, action in enumerate(since, 4):
+        commit(table, version, [action])
+    end = sink_state(checkpoint(tmp_path, *(offset(n + 1) for n in range(3))), DeltaLog.open(str(table)))
+    assert end.restored_to_batch == batch_id
+
+
 def test_a_commit_before_the_newest_batch_is_not_told_as_one_since(tmp_path: Path) -> None:
     table = sink(tmp_path / "s", 2)
     commit(table, 3, [info("RESTORE", 3)])

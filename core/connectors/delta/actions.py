@@ -146,6 +146,7 @@ def _commit(
         transactions=tuple((found.app_id, found.version) for found in transactions),
         metadata_changed=metadata_changed,
         path=path,
+        restored_to=number(parameters.get("version")) if operation == "RESTORE" else None,
     )
 
 

@@ -69,8 +69,24 @@ def _batch(context: RecoveryContext) -> int | None:
 
 
 def _sink_holds(context: RecoveryContext) -> int | None:
-    """The newest batch in the log of the sink; None when it was not asked or has none."""
-    return None if context.sink_state is None else context.sink_state.holds_up_to_batch
+    """The newest batch in the log of the sink, or that of the version to which a table was put back; None
+    when it was not asked or has none."""
+    restored = _restored_to(context)
+    if restored is not None or context.sink_state is None:
+        return restored
+    return context.sink_state.holds_up_to_batch
+
+
+def _restored_to(context: RecoveryContext) -> int | None:
+    """The batch to which somebody has put a Delta table back; None where nobody has."""
+    state = context.sink_state
+    return state.restored_to_batch if state is not None and context.sink == "delta" else None
+
+
+def _is_put_back(context: RecoveryContext) -> bool:
+    """Whether somebody has put the table back to the batch that is rewound to."""
+    restored = _restored_to(context)
+    return restored is not None and restored == _batch(context)
 
 
 def _judge(context: RecoveryContext) -> Judged:
@@ -244,6 +260,8 @@ def _leaves_damage_behind(context: RecoveryContext) -> bool:
     risks = {risk.id for risk in forecast.risks if risk.weight == "data_risk"}
     # a file sink that lacks the newest batches: the batch is the one that its log ends at
     mended = _RISKS_MENDED | ({"SINK_BEHIND"} if context.sink == "file" else set())
+    # a table that was put back to a batch: the same, when that is the one
+    mended |= {"SINK_CHANGED"} if _is_put_back(context) else set()
     return bool(risks) and risks <= mended
 
 
@@ -252,6 +270,8 @@ def _reason(context: RecoveryContext) -> str:
     state = context.sink_state
     is_restored = state is not None and any(kind in ("behind", "changed") for kind, _ in state.concerns)
     is_exact = context.sink in ("foreach_merge", "file") or (context.sink == "delta" and is_restored)
+    if is_exact and _is_put_back(context) and _mends(context):
+        return say("recovery_repairs.best_rewind_put_back", batch=_batch(context), ids=_replayed(context))
     return say("recovery_repairs.best_rewind", batch=_batch(context)) if is_exact and _mends(context) else ""
 
 
