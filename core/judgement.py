@@ -24,7 +24,7 @@ from core.connectors.answers import BrokerAnswer
 from core.connectors.delta.source import delta_source_state
 from core.connectors.kafka.partitions import kafka_partition_states, kafka_topic_states
 from core.connectors.model import DeltaSourceState, KafkaPartitionState, KafkaTopicState, SinkState
-from core.connectors.sink import as_file_sink, sink_state
+from core.connectors.sink import as_answered, sink_state
 from core.connectors.sink_history import SinkHistory, sink_history
 from core.errors import CheckpointExplorerError, FileNotRead
 from core.messages import Sentence, say
@@ -190,7 +190,8 @@ class Judgement:
         return self._as_asked(found, self.question.query)
 
     def _as_asked(self, found: SinkState | None, query: Query) -> SinkState | None:
-        return as_file_sink(self.ck, found) if found is not None and query.sink == "file" else found
+        there = self.connectors.sink
+        return None if found is None else as_answered(self.ck, found, there, query.sink)
 
     @property
     def sink_history(self) -> SinkHistory | None:

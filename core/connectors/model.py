@@ -158,13 +158,15 @@ ConcernKind = Literal[
     "entry_damaged",
     "no_log",
     "log_gone",
+    "never_written",
 ]
 """ahead: batches will be skipped whatever they hold; behind: committed batches are not in the sink; changed:
 somebody took rows of batches away (RESTORE, overwrite); forgotten: a batch that is there will be written
 again; new_id: the query gets another id than the table knows; unknown: no batch of this query is there
 although some are committed; log_hole: the file sink's log has a hole; log_damaged: a file of it that readers
 need is damaged; entry_damaged: the file of the batch that runs next, which is skipped; no_log: batches are
-committed and the place has no log of any; log_gone: the same, and somebody says that it is a file sink."""
+committed and the place has no log of any; log_gone: the same, and somebody says that it is a file sink;
+never_written: batches are committed, somebody says that it is a Delta table, and no query ever wrote one."""
 
 
 @dataclass(frozen=True, slots=True)

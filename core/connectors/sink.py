@@ -43,14 +43,27 @@ def sink_state(ck: Checkpoint, what: DeltaLog | FileSinkLog | Location) -> SinkS
     return SinkState("plain", what.url, None, None, None, sentence, "needs_input", concerns=(concern,))
 
 
-def as_file_sink(ck: Checkpoint, state: SinkState) -> SinkState:
-    """The same, once somebody has said that this is the output of a file sink: it keeps a log, so the log is
-    gone where there is none."""
-    if not any(kind == "no_log" for kind, _ in state.concerns):
-        return state
-    committed, coming = ck.commit_ids[-1], ck.next_batch.batch_id
-    sentence = say("sink.file_log_gone", url=state.url, committed=committed, next=coming)
-    return replace(state, sentence=sentence, certainty="certain", concerns=(("log_gone", sentence),))
+def as_answered(ck: Checkpoint, state: SinkState, there: object, answer: str | None) -> SinkState:
+    """The state of the sink once somebody has said what it is (``answer``: "file", "delta" or None).
+    ``there`` is what was found at its place."""
+    if answer == "file" and any(kind == "no_log" for kind, _ in state.concerns):
+        committed, coming = ck.commit_ids[-1], ck.next_batch.batch_id
+        sentence = say("sink.file_log_gone", url=state.url, committed=committed, next=coming)
+        return replace(state, sentence=sentence, certainty="certain", concerns=(("log_gone", sentence),))
+    is_unknown = any(kind == "unknown" for kind, _ in state.concerns)
+    if answer == "delta" and is_unknown and isinstance(there, DeltaLog) and _was_never_written(there):
+        sentence = say("sink.never_written", url=state.url, committed=ck.commit_ids[-1])
+        return replace(
+            state, sentence=sentence, certainty="inferred", concerns=(("never_written", sentence),)
+        )
+    return state
+
+
+def _was_never_written(log: DeltaLog) -> bool:
+    """Whether the whole log is there, and no query has written a batch with its ID. A transaction that has
+    expired stays in a log of which nothing was cleaned up."""
+    is_whole = log.oldest == 0 and not log.gaps and not log.not_read and log.transactions_known
+    return is_whole and not log.transactions
 
 
 def _log_not_read(log: DeltaLog) -> SinkState:

@@ -131,6 +131,7 @@ TITLES: dict[str, str] = {
     "SINK_NEW_QUERY_ID": "the query gets a new ID, for which the table skips nothing",
     "SINK_LOG_HOLE": "the file sink log has a gap",
     "SINK_LOG_DAMAGED": "a file of the file sink log is damaged",
+    "SINK_NEVER_WRITTEN": "no query has written a batch to the table",
     "SINK_LOG_GONE": "the log of the file sink is gone",
     "SOURCES_CHANGED": "named sources were added or removed",
     "STATE_DROPPED": "the state of a removed operator is left unused",
@@ -509,6 +510,11 @@ ACTIONS: dict[str, str] = {
         "Restore the damaged files of _spark_metadata from a backup before the start, or use a new output"
         " directory. The data files are still there: a reader that does not look at _spark_metadata sees"
         " them, with those of batches that did not finish."
+    ),
+    "SINK_NEVER_WRITTEN": (
+        "Make sure that this is the right table. If it was dropped and made again, put the old one back"
+        " before the start, or write everything again. If the query writes by foreachBatch, this is normal:"
+        " answer that on Recovery."
     ),
     "SINK_LOG_GONE": (
         "Restore _spark_metadata from a backup before the start, or write everything to a new output. If this"

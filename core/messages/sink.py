@@ -142,6 +142,12 @@ SENTENCES: dict[str, str] = {
         " nothing. It has batches of {others:counted other query ID} (newest: {app_id}, {batches}): if they"
         " are of this query, the rows that the sources still have are then there twice."
     ),
+    "never_written": (
+        "No query has ever written a batch with its ID to the table at {url}, while the checkpoint has"
+        " committed batches up to {committed}: it is another table, or it was dropped and made again. The"
+        " rows of these batches are not in it, and Spark writes on behind them without an error. If the query"
+        " writes to the table by foreachBatch, answer that."
+    ),
     "first_batch_written": ("The table has no batch of this query. The first batch will be written."),
     "no_batch_of_query": (
         "The table at {url} has no batch of this query: it is another table, a recreated one, a foreachBatch"

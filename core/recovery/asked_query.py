@@ -8,6 +8,7 @@ from typing import Literal
 from core.analysis.forecast import Query
 from core.checkpoint import Checkpoint
 from core.connectors import ConnectorAnswers
+from core.connectors.delta.log import DeltaLog
 from core.connectors.requested import read_topics, topics_of_options
 from core.recovery.answers import Answers
 
@@ -29,8 +30,12 @@ def asked_query(ck: Checkpoint, answers: Answers, query: Query) -> Query:
     return replace(query, topics=topics, options=options)
 
 
-def asked_sink(answers: Answers, connectors: ConnectorAnswers | None) -> Literal["file"] | None:
-    """That the query writes to a file sink, where somebody says so and it matters: the place that was given
-    for the sink shows no log."""
-    is_file = answers.get("sink") == "file" and connectors is not None and connectors.shows_no_sink_log
-    return "file" if is_file else None
+def asked_sink(answers: Answers, connectors: ConnectorAnswers | None) -> Literal["file", "delta"] | None:
+    """That the query writes to a file sink or a Delta table, where somebody says so and it matters: the place
+    that was given for a file sink shows no log, that of a table may show no batch."""
+    answer = answers.get("sink")
+    if connectors is None:
+        return None
+    if answer == "file" and connectors.shows_no_sink_log:
+        return "file"
+    return "delta" if answer == "delta" and isinstance(connectors.sink, DeltaLog) else None

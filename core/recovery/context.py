@@ -409,7 +409,7 @@ AT_A_PLACE = ("delta", "foreach_txn", "foreach_merge", "foreach_append")
 
 LOG_DAMAGE: tuple[ConcernKind, ...] = ("log_hole", "log_damaged", "entry_damaged")
 
-UNFIT: tuple[ConcernKind, ...] = ("behind", "changed", "ahead", *LOG_DAMAGE, "forgotten")
+UNFIT: tuple[ConcernKind, ...] = ("behind", "changed", "ahead", "never_written", *LOG_DAMAGE, "forgotten")
 """Concerns about the sink after which no option may continue into it as if nothing had happened."""
 
 

@@ -1,7 +1,9 @@
-"""The option rewind with a Delta sink: the table is restored first, the copy has a new query id, the rows are counted."""
+"""Recovery with a Delta sink: a rewind, before which the table is restored, and tables that somebody has put
+back or made again. The rows are counted."""
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -114,3 +116,20 @@ def test_a_table_that_was_put_back_by_hand_leads_to_a_rewind_to_its_batch(
     pipeline.put(4)
     pipeline.run(Path(f"{pipeline.checkpoint}.rewound-to-batch-1"))
     assert pipeline.ids() == list(range(50))
+
+
+def test_a_table_that_was_dropped_and_made_again_lacks_the_rows_and_a_reset_is_not_offered(
+    delta: DeltaEngine, tmp_path: Path
+) -> None:
+    """The restart came first, and the reset "lost nothing"."""
+    pipeline = Pipeline(delta, tmp_path)
+    shutil.rmtree(pipeline.sink)
+    delta.run(RESTORE, statement=f"CREATE TABLE delta.`{pipeline.sink}` (id BIGINT) USING delta")
+    ck, answers = Checkpoint.open(str(pipeline.checkpoint)), Answers({"sink": "delta"})
+    judged = judge(ck, ask_connectors(ck, ConnectorSettings(sink=parse_location(str(pipeline.sink)))))
+    found = {each.id: each for each in options(judged.recovery(answers))}
+    assert not found["reset"].possible and "dropped and made again" in found["reset"].why
+    assert not found["restart"].recommended and "not in it" in found["restart"].loses
+    pipeline.put(4)
+    pipeline.run(pipeline.checkpoint)
+    assert pipeline.ids() == list(range(40, 50))

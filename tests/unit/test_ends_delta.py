@@ -24,6 +24,8 @@ from core.connectors.delta.source import delta_source_state
 from core.connectors.file_sink_log import FileSinkLog
 from core.connectors.sink import sink_state
 from core.judgement import judge
+from core.recovery import Answers, options
+from core.recovery.asked_query import asked_sink
 from core.recovery.resume_delta import done_files, exclude_regex, filter_code, with_table
 from core.storage import parse_location
 from tests.support.build import QUERY_ID, commit_text, offset_text, write
@@ -415,6 +417,35 @@ def test_the_batch_to_which_a_table_was_put_back(
         commit(table, version, [action])
     end = sink_state(checkpoint(tmp_path, *(offset(n + 1) for n in range(3))), DeltaLog.open(str(table)))
     assert end.restored_to_batch == batch_id
+
+
+@pytest.mark.parametrize(
+    ("answer", "others", "is_whole", "finding"),
+    [
+        ("delta", False, True, "SINK_NEVER_WRITTEN"),
+        (None, False, True, "SINK_UNKNOWN"),
+        ("foreach_merge", False, True, "SINK_UNKNOWN"),
+        ("delta", True, True, "SINK_UNKNOWN"),
+        ("delta", False, False, "SINK_UNKNOWN"),
+    ],
+)
+def test_a_table_that_no_query_has_written_is_not_the_sink_of_committed_batches(
+    tmp_path: Path, answer: str | None, others: bool, is_whole: bool, finding: str
+) -> None:
+    """A table that was dropped and made again: the rows of all batches are missing, and the restart was
+    recommended, the reset "lost nothing"."""
+    table = sink(tmp_path / "s", 2, query_id="nightly-load") if others else appends(tmp_path / "s", 2)
+    if not is_whole:
+        next((table / "_delta_log").glob("*0.json")).unlink()
+    ck = checkpoint(tmp_path, *(offset(n + 1) for n in range(3)))
+    connectors = ConnectorAnswers(sink=DeltaLog.open(str(table)))
+    answers = Answers({} if answer is None else {"sink": answer})
+    judged = judge(ck, connectors, query=Query(sink=asked_sink(answers, connectors)))
+    assert finding in {item.id for item in judged.findings.findings}
+    found = {each.id: each for each in options(judged.recovery(answers))}
+    assert found["reset"].possible is (finding != "SINK_NEVER_WRITTEN")
+    if finding == "SINK_NEVER_WRITTEN":
+        assert "dropped and made again" in found["reset"].why and "not in it" in found["restart"].loses
 
 
 def test_a_commit_before_the_newest_batch_is_not_told_as_one_since(tmp_path: Path) -> None:

@@ -99,6 +99,7 @@ CATALOGUE: Mapping[str, Entry] = {
     "SINK_LOG_HOLE": Entry("data_risk"),
     "SINK_LOG_DAMAGED": Entry("data_risk"),
     "SINK_LOG_GONE": Entry("data_risk"),
+    "SINK_NEVER_WRITTEN": Entry("data_risk"),
     "SOURCES_CHANGED": Entry("data_risk"),
     "STATE_DROPPED": Entry("data_risk"),
     "STALE_SNAPSHOT": Entry("data_risk"),

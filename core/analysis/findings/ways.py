@@ -110,6 +110,7 @@ WAYS: Mapping[str, Way] = {
     "SINK_LOG_HOLE": Way("full_refresh", "sink"),
     "SINK_LOG_DAMAGED": Way("full_refresh", "sink"),
     "SINK_LOG_GONE": Way("full_refresh", "sink"),
+    "SINK_NEVER_WRITTEN": Way("full_refresh", "sink"),
     "SOURCES_CHANGED": Way(decides="query"),
     "STATE_DROPPED": Way(decides="query"),
     "STALE_SNAPSHOT": Way("repair_files"),

@@ -34,7 +34,7 @@ from core.checkpoint.sources.other import UNKNOWN
 from core.checkpoint.state import state_inventory
 from core.checkpoint.state_names import operator_put_away
 from core.connectors.model import ConnectorAnswers, SinkState
-from core.connectors.sink import as_file_sink, sink_state
+from core.connectors.sink import as_answered, sink_state
 from core.sparklogs.compactible import CompactibleLog, compactible_log
 from core.sparklogs.evidence import Evidence, Problem
 from core.sparklogs.names import is_hidden_checksum
@@ -108,8 +108,8 @@ class RestartContext:
         """What the sink holds of this query; None when it was not asked."""
         if self.connectors.sink is None:
             return None
-        found = sink_state(self.checkpoint, self.connectors.sink)
-        return as_file_sink(self.checkpoint, found) if self.query.sink == "file" else found
+        there = self.connectors.sink
+        return as_answered(self.checkpoint, sink_state(self.checkpoint, there), there, self.query.sink)
 
     @lazy
     def next_batch(self) -> NextBatch:

@@ -65,7 +65,8 @@ class Query:
     Kafka source subscribes to. ``new_data``: whether any source has data beyond the newest offset.
     ``fail_on_data_loss``: the option of the Kafka or Delta source (Spark's default is true). ``options``:
     source key -> other reader options of today's code by name (``skipChangeCommits``); a source that is named
-    has no others. ``sink``: "file" where somebody has said that it writes to a file sink.
+    has no others. ``sink``: "file" or "delta" where somebody has said that it writes to such a sink, and its
+    place does not show it.
     """
 
     sources: int | None = None
@@ -74,7 +75,7 @@ class Query:
     new_data: NewData = "unknown"
     fail_on_data_loss: bool = True
     options: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    sink: Literal["file"] | None = None
+    sink: Literal["file", "delta"] | None = None
 
     def option(self, key: str, name: str) -> str | None:
         """The value of an option of source ``key``, whose name does not tell case; None when it is not known,

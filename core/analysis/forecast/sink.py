@@ -22,6 +22,7 @@ _RISKS: Mapping[ConcernKind, tuple[str, DataEffect, Certainty]] = {
     "unknown": ("SINK_UNKNOWN", DataEffect(skip="unknown"), "needs_input"),
     "no_log": ("SINK_NO_LOG", DataEffect(skip="unknown"), "needs_input"),
     "log_gone": ("SINK_LOG_GONE", DataEffect(skip="unknown"), "certain"),
+    "never_written": ("SINK_NEVER_WRITTEN", DataEffect(skip="loss"), "inferred"),
     "log_hole": ("SINK_LOG_HOLE", DataEffect(), "certain"),
     "log_damaged": ("SINK_LOG_DAMAGED", DataEffect(), "certain"),
     "entry_damaged": ("SINK_LOG_DAMAGED", DataEffect(skip="loss"), "certain"),
