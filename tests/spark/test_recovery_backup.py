@@ -213,6 +213,26 @@ def test_input_that_is_gone_since_the_backup_is_named_and_nothing_is_proven(
     assert {row["id"] for row in pipeline.rows()} == set(range(40, 50))
 
 
+def test_a_write_batch_that_skips_txn_versions_gets_no_older_backup(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    pipeline = RepairPipeline(spark, tmp_path / "p", plain, "append")
+    put_files(pipeline.source, range(3))
+    pipeline.run()
+    answers = {"backup_to": str(tmp_path / "kept")}
+    assert run_in_session(pipeline.script("backup", **answers), spark, is_stopped=False).status == 0
+    asked = {"sink": "foreach_txn", **answers}
+    script = script_for(pipeline.checkpoint, "restore_backup", asked, pipeline.place)
+    assert run_in_session(script, spark, execute=False).status == 0  # no batch has run since
+    put_files(pipeline.source, [3, 4])
+    pipeline.run()
+    before = fingerprint(pipeline.place)
+    for execute in (False, True):
+        refused = run_in_session(script, spark, execute=execute)
+        assert refused.status == 4 and "new rows included" in refused.output, refused.output
+    assert fingerprint(pipeline.place) == before
+
+
 def test_a_backup_that_was_changed_is_neither_proven_nor_restored(
     spark: SparkSession, tmp_path: Path
 ) -> None:

@@ -189,7 +189,7 @@ class Restored:
     # ---------------------------------------------------------------- what the sink does
 
     def check_sink(self) -> Checks:
-        """What the sink does with the batches after the backup. Refuses where rows would be lost."""
+        """What the sink does with the batches after the backup. Refuses where new rows would be lost."""
         run, first = self.run, self.manifest["batch"] + 1
         if run.sink == "file":
             numbers = sink_numbers(run.files, run.sink_path)
@@ -215,7 +215,17 @@ class Restored:
             return [(True, text)]
         known = newest_in(run.files, run.old_checkpoint, "offsets") if run.old_checkpoint else None
         is_unknown = known is None or known < first
-        later = f"every batch from {first} on that was written" if is_unknown else f"batch {first} to {known}"
+        if run.sink == "foreach_txn" and not is_unknown:
+            raise Refused(
+                f"Batches after the backup have run (up to {known}): write_batch skips these txnVersions, "
+                "whatever rows come with them, new rows included. Give it another txnAppId first, and set "
+                'SINK = "foreach_append" or "foreach_merge": their rows are then written again.'
+            )
+        later = (
+            f"every batch from {first} on that was written" if is_unknown else f"batches {first} to {known}"
+        )
+        if known == first:
+            later = f"batch {first}"
         return [
             (
                 None,
