@@ -56,12 +56,15 @@ class SinkRun:
 @dataclass(frozen=True, slots=True)
 class BegunAgain:
     """``later`` began again at numbers that ``earlier``, of another ID, had written before. ``same_rows``: so
-    many batches of both have a number in common and the same number of rows, and none has another."""
+    many batches of both have a number in common and the same number of rows, and none has another.
+    ``first_rows``: the rows of batch 0 of the later one, where they are as many as all of the earlier one, or
+    more: a file source without a limit reads everything that is there in its first batch. None otherwise."""
 
     earlier: SinkRun
     later: SinkRun
     common: int
     same_rows: bool
+    first_rows: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,8 +198,16 @@ def _began_again(
         before = {batch_id: commit.rows for batch_id, commit in runs[index].batches}
         pairs = [(before[i], commit.rows) for i, commit in runs[at].batches if i in before]
         same = [first for first, second in pairs if first == second and first is not None]
-        return BegunAgain(earlier, later, len(pairs), len(same) == len(pairs) and sum(same) > 0)
+        is_same = len(same) == len(pairs) and sum(same) > 0
+        return BegunAgain(earlier, later, len(pairs), is_same, _first_rows(runs[at], earlier))
     return None
+
+
+def _first_rows(later: _Run, earlier: SinkRun) -> int | None:
+    """The rows of batch 0, where they may hold all of an earlier run."""
+    batch_id, commit = later.batches[0]
+    rows = commit.rows if batch_id == 0 else None
+    return rows if rows and earlier.rows and rows >= earlier.rows else None
 
 
 def _twice(own: Sequence[_Run], resets: Sequence[int]) -> dict[int, tuple[int, int]]:

@@ -82,6 +82,11 @@ SENTENCES: dict[str, str] = {
     ),
     "sink_later": "the later one is the query of this checkpoint",
     "sink_earlier": "the earlier one is the query of this checkpoint",
+    "sink_first_rows": (
+        "Batch 0 of the later one has {rows:counted row}, and the earlier one had {all_rows:number} in all: a"
+        " source without a limit is read in one batch, so if the checkpoint was deleted and the query started"
+        " again from the beginning, these rows are in the table twice."
+    ),
     "sink_same_rows": (
         "{common:counted batch} of both {common:one has/have} the same number and the same number of rows: if"
         " the checkpoint was deleted and the query started again from the beginning, these rows are in the"

@@ -72,6 +72,17 @@ def test_other_numbers_of_rows_are_only_a_note(tmp_path: Path) -> None:
     assert (item.severity, item.certainty) == ("note", "needs_input") and "twice" not in item.sentence
 
 
+@pytest.mark.parametrize(("first_rows", "severity"), [(34, "attention"), (30, "attention"), (29, "note")])
+def test_a_first_batch_that_may_have_all_rows_of_the_query_before_is_for_attention(
+    tmp_path: Path, first_rows: int, severity: str
+) -> None:
+    """A deleted checkpoint: the file source reads everything in batch 0, and 16 rows were there twice."""
+    sink = table(tmp_path / "t", [*others(0, 1, 2), *mine(0)], rows=[10, 10, 10, first_rows])
+    item = past(tmp_path, sink)["SINK_OTHER_QUERY"]
+    assert (item.severity, item.certainty) == (severity, "needs_input")
+    assert ("these rows are in the table twice" in item.sentence) is (severity == "attention")
+
+
 def test_queries_that_write_side_by_side_are_legal(tmp_path: Path) -> None:
     written = [pair for ids in range(3) for pair in (*others(ids), *mine(ids))]
     assert past(tmp_path, table(tmp_path / "t", written)) == {}

@@ -50,7 +50,7 @@ def _begun_again(history: SinkHistory, url: str) -> Iterator[Finding]:
             _again_words(found),
             *_evidence(url, (*found.earlier.paths[-1:], *found.later.paths[:1])),
             certainty="inferred" if found.same_rows else "needs_input",
-            severity="attention" if found.same_rows else "note",
+            severity="attention" if found.same_rows or found.first_rows else "note",
         )
 
 
@@ -62,11 +62,11 @@ def _again_words(found: BegunAgain) -> Sentence:
         later=_run_words(found.later),
         own=say("findings_health.sink_later" if found.later.is_own else "findings_health.sink_earlier"),
     )
-    told = (
-        say("findings_health.sink_same_rows", common=found.common)
-        if found.same_rows
-        else say("findings_health.sink_other_rows")
-    )
+    told = say("findings_health.sink_other_rows")
+    if found.same_rows:
+        told = say("findings_health.sink_same_rows", common=found.common)
+    elif found.first_rows is not None:
+        told = say("findings_health.sink_first_rows", rows=found.first_rows, all_rows=found.earlier.rows)
     return say("findings_health.two_sentences", first=both, second=told)
 
 
