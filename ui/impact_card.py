@@ -38,6 +38,7 @@ def card(opened: Opened, ck: Checkpoint, with_link: bool = True, is_short: bool 
         with st.expander(say("screen_start.impact_why")):
             for impact in impacts:
                 cards.text(f"{impact.sentence} ({cached_answers.CERTAINTY[impact.certainty]})", "small")
+                cards.text(_meaning(impact), "small")
             for caveat in caveats:
                 cards.text(caveat, "small")
     else:
@@ -107,8 +108,8 @@ def _one(same: Sequence[DeletionImpact], is_short: bool) -> None:
     )
     with cards.box(tone, height="stretch"):
         cards.text(" · ".join(say_of("impact", "STARTS", each.start) for each in same), "small")
-        for each in same:
-            cards.text(say_of("impact", "STARTS_MEANING", each.start), "small")
+        if not is_short:
+            cards.text(_meaning(impact), "small")
         most = impact.is_at_most
         loses = _loses(impact.loses_rows, most)
         if impact.skips_batches and impact.loses_rows is None:
@@ -121,6 +122,11 @@ def _one(same: Sequence[DeletionImpact], is_short: bool) -> None:
             return
         cards.text(impact.sentence)
         cards.text(cached_answers.CERTAINTY[impact.certainty], "small")
+
+
+def _meaning(impact: DeletionImpact) -> str:
+    """What that way of starting again is."""
+    return say_of("impact", "STARTS_MEANING", impact.start)
 
 
 def _repeats(rows: int | None, at_most: bool) -> str:
