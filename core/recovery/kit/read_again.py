@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from core.recovery.kit.files import Files, file_log, gone_and_changed, not_the_same
 from core.recovery.kit.words import Checks
@@ -27,7 +27,7 @@ def files_again(files: Files, old: str, backup: str, file_sources: Mapping[str, 
     they are all as they were."""
     checks: Checks = []
     for key, directory in file_sources.items():
-        ends = [_newest(files, f"{place}/{directory}") for place in (backup, old)]
+        ends = [newest_entry(files.names(f"{place}/{directory}")) for place in (backup, old)]
         again = file_log(files, f"{old}/{directory}", *ends) if ends[1] > ends[0] else []
         gone, changed = gone_and_changed(files, again)
         if gone:
@@ -38,7 +38,7 @@ def files_again(files: Files, old: str, backup: str, file_sources: Mapping[str, 
     return checks
 
 
-def _newest(files: Files, directory: str) -> int:
-    """The newest entry of a source log; -1 where there is none."""
-    names = [name.removesuffix(".compact") for name in files.names(directory)]
-    return max((int(name) for name in names if name.isascii() and name.isdigit()), default=-1)
+def newest_entry(names: Iterable[str]) -> int:
+    """The newest entry of a source log, by the names of its files; -1 where there is none."""
+    numbers = [name.removesuffix(".compact") for name in names]
+    return max((int(name) for name in numbers if name.isascii() and name.isdigit()), default=-1)

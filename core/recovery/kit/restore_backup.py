@@ -178,13 +178,17 @@ class Restored:
         text = f"{name} names {lost[0]}" if lost else f"{name} names its schema files in the new checkpoint"
         return [(bool(found) and not lost, text)]
 
+    @property
+    def newest_known(self) -> int | None:
+        """The newest batch that the old checkpoint names; None where there is no such checkpoint any more."""
+        old = self.run.old_checkpoint
+        return newest_in(self.run.files, old, "offsets") if old else None
+
     def check_read_again(self) -> Checks:
         """What the sources may no longer have of the batches after the backup."""
-        run, first = self.run, self.manifest["batch"] + 1
-        old = run.old_checkpoint
-        known = newest_in(run.files, old, "offsets") if old else None
-        checks = not_asked(self.not_asked, first, known)
-        return checks + (files_again(run.files, old, self.backup, self.file_sources) if old else [])
+        files, old = self.run.files, self.run.old_checkpoint
+        checks = not_asked(self.not_asked, self.manifest["batch"] + 1, self.newest_known)
+        return checks + (files_again(files, old, self.backup, self.file_sources) if old else [])
 
     # ---------------------------------------------------------------- what the sink does
 
@@ -213,7 +217,7 @@ class Restored:
         if run.sink == "foreach_merge":
             text = f"every batch from {first} on is produced again, and its rows replace themselves by key"
             return [(True, text)]
-        known = newest_in(run.files, run.old_checkpoint, "offsets") if run.old_checkpoint else None
+        known = self.newest_known
         is_unknown = known is None or known < first
         if run.sink == "foreach_txn" and not is_unknown:
             raise Refused(

@@ -23,7 +23,7 @@ from core.recovery.kit.placement import (
     refuse_twice,
     version_of_spark,
 )
-from core.recovery.kit.read_again import not_asked
+from core.recovery.kit.read_again import newest_entry, not_asked
 from core.recovery.kit.reading_state import reader_settings, root_cause, session_settings
 from core.recovery.kit.run import Run
 from core.recovery.kit.sink import check_sink_is_ours, sink_numbers
@@ -145,9 +145,7 @@ class RolledBack(Copy):
             directory = f"{run.old_checkpoint}/{source['directory']}"
             there = files.names(directory)
             kept = [name for name in there if f"{source['directory']}/{name}" not in self.left_out]
-            names = [name.removesuffix(".compact") for name in kept]
-            newest = max((int(name) for name in names if name.isascii() and name.isdigit()), default=-1)
-            again = file_log(files, directory, source["read"], newest)
+            again = file_log(files, directory, source["read"], newest_entry(kept))
             gone, changed = gone_and_changed(files, again)
             show(
                 f"Source {source['key']}: {len(again)} files are read again, all of them in batch "
