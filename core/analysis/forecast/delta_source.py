@@ -290,9 +290,8 @@ def check_delta_plan(s: RestartContext, part: Range) -> Verdict:
     log, end = s.connectors.tables.get(part.key), position_of(part.end)
     if log is None or end is None:
         return Verdict()
-    # In this order: the commit that the first reads shows the second whether data files lie beside the log.
-    refilled = _refilled(s, log, part, end)
     found = _plan(s, part, log, end)
+    refilled = _refilled(s, log, part, end)
     if found.ok is False and s.runs_again:
         then = say("forecast_delta.batch_after_fails", why=found.why)
         found = Verdict(then=then, not_checked=found.not_checked, risks=found.risks)

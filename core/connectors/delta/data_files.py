@@ -25,10 +25,12 @@ WITNESSES = 3
 @dataclass(frozen=True, slots=True)
 class DataFiles:
     """Files in the order in which the stream reads them. ``is_whole`` False: commits that wait were not read
-    (a limit, or a file that cannot be read), so there may be more."""
+    (a limit, or a file that cannot be read), so there may be more. ``first_version``: the version that the
+    first of them is read from."""
 
     files: tuple[TableFile, ...] = ()
     is_whole: bool = True
+    first_version: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,7 @@ def files_to_read(
         if snapshot is None:
             return None
         if end is not None and end.in_first_snapshot:
-            return DataFiles(snapshot[at : end.files_done])
+            return DataFiles(snapshot[at : end.files_done], first_version=start.version)
         found += snapshot[at:]
         first, at = first + 1, 0
     elif end is not None and end.in_first_snapshot:
@@ -68,17 +70,21 @@ def files_to_read(
         stop = end.files_done if end is not None and version == end.version and end.files_done else None
         found += commit.files[at if version == first else 0 : stop]
     is_whole = last - first + 1 <= len(read) and all(commit.problem is None for commit in read.values())
-    return DataFiles(tuple(found), is_whole)
+    return DataFiles(tuple(found), is_whole, start.version)
 
 
 def look_for_files(log: DeltaLog, wanted: DataFiles, limit: int) -> FilesLook:
     """Looks for at most ``limit`` of the files, those first that a version after them removed. One request
-    each, for size and time; nothing is read.
+    each, for size and time. Read are the commits from the version before them to the newest one, as far as
+    they were not read yet and the setting ``table_versions`` goes.
 
     Nothing is said to be gone when no file of the newest versions is there either: then this is a copy of the
     log alone.
     """
-    removed, current = _removed_and_current(log.commits_read)
+    if not wanted.files:
+        return FilesLook()
+    since = max(wanted.first_version - 1, log.newest - log.table_versions + 1, 0)
+    removed, current = _removed_and_current([*log.files_of(range(since, log.newest + 1)).values()])
     places = {
         file.path: place for file in wanted.files if (place := _below_table(file.path, log)) is not None
     }
@@ -104,7 +110,8 @@ def look_for_files(log: DeltaLog, wanted: DataFiles, limit: int) -> FilesLook:
 
 
 def _removed_and_current(read: Sequence[CommitFile]) -> tuple[set[str], list[str]]:
-    """The paths that these commits removed, and those that they added and none removed, newest first."""
+    """The paths that these commits (by ascending version) removed, and those that they added and none
+    removed, newest first."""
     removed = {path for commit in read for path in commit.all_removed}
     added = [file.path for commit in reversed(read) for file in commit.all_added if file.path not in removed]
     return removed, added

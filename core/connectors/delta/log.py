@@ -336,11 +336,6 @@ class DeltaLog:
         return {v: found for v in wanted if (found := self._commits[v]) is not None}
 
     @property
-    def commits_read(self) -> tuple[CommitFile, ...]:
-        """The commits that were read so far, by ascending version."""
-        return tuple(found for _, found in sorted(self._commits.items()) if found is not None)
-
-    @property
     def table_versions(self) -> int:
         """How many versions are read at most for one question."""
         return self._door.settings.table_versions
