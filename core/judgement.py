@@ -26,7 +26,7 @@ from core.connectors.kafka.partitions import kafka_partition_states, kafka_topic
 from core.connectors.model import DeltaSourceState, KafkaPartitionState, KafkaTopicState, SinkState
 from core.connectors.sink import as_answered, sink_state
 from core.connectors.sink_history import SinkHistory, sink_history
-from core.errors import CheckpointExplorerError, FileNotRead
+from core.errors import CheckpointExplorerError, FileNotRead, StorageError
 from core.messages import Sentence, say
 from core.recovery import (
     Advice,
@@ -39,8 +39,8 @@ from core.recovery import (
     resume_points,
 )
 from core.recovery.asked_query import asked_query, asked_sink
-from core.recovery.context import OF_ONE_FILE
-from core.recovery.repair_actions import with_repairs
+from core.recovery.context import ALTERED, OF_ONE_FILE
+from core.recovery.repair_actions import with_possible, with_repairs
 from core.sparklogs.evidence import NotRead
 
 T = TypeVar("T")
@@ -147,6 +147,20 @@ class Judgement:
         )
         report = report if recorded is None else recorded.in_report(report)
         return with_repairs(report, reading.checkpoint, reading.forecast, self.connectors)
+
+    def actions(self, answers: Answers) -> FindingsReport:
+        """The findings with actions that the recovery options allow under these answers; as they are where
+        what the options rest on could not be read. Raises what :attr:`findings` raises."""
+        return self._once(f"actions {sorted(answers.values.items())}", lambda: self._actions(answers))
+
+    def _actions(self, answers: Answers) -> FindingsReport:
+        report = self.findings
+        if report.level == "quick" or all(item.recipe is None for item in report.findings):
+            return report
+        try:
+            return with_possible(report, self.recovery(answers))
+        except (FileNotRead, StorageError):
+            return report
 
     def _reading(self, query: Query) -> Reading:
         """The forecast with the reading that it rests on: one for the forecast and for the findings."""
@@ -258,13 +272,14 @@ class Judgement:
 
     def _with_intact(self, context: RecoveryContext) -> RecoveryContext:
         """The same, with the newest batch whose state is intact where the level deep found files that stop
-        the start (-1: none)."""
+        the start (-1: none) or give other rows."""
         if self.question.level != "deep" or context.intact_batch is not None:
             return context
-        found = [item for item in self.findings.findings if item.id in OF_ONE_FILE]
-        stops = [item.rewind_to for item in found if item.severity == "blocks_restart"]
-        intact = min((-1 if batch is None else batch for batch in stops), default=None)
-        return replace(context, intact_batch=intact)
+        found = self.findings.findings
+        stops = [item for item in found if item.id in OF_ONE_FILE and item.severity == "blocks_restart"]
+        altered = [item for item in found if item.id == ALTERED and item.rewind_to is not None]
+        intact = [-1 if item.rewind_to is None else item.rewind_to for item in (*stops, *altered)]
+        return replace(context, intact_batch=min(intact, default=None))
 
     def _with_output(self, context: RecoveryContext) -> RecoveryContext:
         """The same, with the data files that the output lacks once somebody says that something was damaged:

@@ -59,7 +59,8 @@ columns of dropDuplicates also what they become (`name:type,...`), for `sources`
 `--set sink=delta|file|kafka|foreach|other` says what the query writes to, which a checkpoint does not tell.
 `--spark` is the version that will run the query.
 
-Exit status: 0 all fine, or nothing was asked; 1 a change that was asked for fails or is silently wrong; 2
+Exit status: 0 all fine, or nothing was asked; 1 a change that was asked for fails or is silently wrong, or
+the query does not start as it is either, which then stands at the top; 2
 wrong usage, or a query file that cannot be used; 10 the location cannot be read or is not a checkpoint, or
 Spark could not be started. [JSON](schema/changes.json). Without `--old` and `--new` no JVM is started.
 

@@ -46,13 +46,13 @@ def show(opened: Opened, ck: Checkpoint) -> None:
     if isinstance(report, str):
         cards.message("plain", report)
         return
+    if report.today_fails:
+        cards.text(report.today, "strong")
     if asked:
         for change in report.changes:
             _verdict(change, report)
     else:
         _overview(report)
-    if report.today_fails:
-        cards.text(report.today, "small")
     with st.expander(say("screen_changes.was")):
         cards.text("\n".join(was_lines(report.query)))
     with st.expander(say("screen_changes.files")):

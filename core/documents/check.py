@@ -10,6 +10,7 @@ from core.analysis.findings.liveness import Liveness, Writer
 from core.documents.base import Document, Part, Texts, paths
 from core.documents.connectors import SinkRunPart, sink_runs
 from core.judgement import Judgement
+from core.recovery import Answers
 from core.sparklogs.evidence import Certainty
 
 
@@ -101,8 +102,8 @@ class CheckDocument(Document):
 
 
 def check_document(judgement: Judgement, liveness: Liveness | None = None) -> CheckDocument:
-    """What was found, and how many requests it took."""
-    report, read = judgement.findings, judgement.ck.door.requests
+    """What was found, with actions that the recovery options allow, and how many requests it took."""
+    report, read = judgement.actions(Answers()), judgement.ck.door.requests
     return CheckDocument(
         location=judgement.ck.location.url,
         level=report.level,

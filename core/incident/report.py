@@ -127,7 +127,7 @@ class _Writing:
         self._beside = beside
         self._ck = judgement.ck
         self._forecast: Forecast | str = _said(lambda: judgement.forecast)
-        self._findings: FindingsReport | str = _said(lambda: judgement.findings)
+        self._findings: FindingsReport | str = _said(lambda: judgement.actions(beside.answers))
         self._resume: ResumeAnswer | str = _said(lambda: judgement.resume())
 
     def report(self) -> Report:

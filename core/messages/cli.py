@@ -114,7 +114,7 @@ SENTENCES: dict[str, str] = {
     "finding": "{severity}: {id} ({certainty})",
     "evidence": "evidence: {files}",
     "action": "what to do: {action}",
-    "to_recipe": "plan and code: recover --option {recipe}",
+    "to_recipe": "plan and code: {command}",
     "read": (
         "Checked: {checked:listed}. Read: {listings:counted listing}, {files:counted file},"
         " {size_bytes:size}."

@@ -28,7 +28,7 @@ ON_PAGES: dict[str, str] = {
 }
 """Words of sentences about recovery and findings -> what stands there on a page."""
 
-_REWIND = re.compile(r"python -m core recover with --option rewind --set\s+to_batch=(\d+)")
+_REWIND = re.compile(r"python -m core recover LOCATION --option rewind --set\s+to_batch=(\d+)")
 _OPTION = re.compile(rf"\(({'|'.join(sorted(TITLES, key=len, reverse=True))})\)")
 
 

@@ -176,7 +176,7 @@ SENTENCES: dict[str, str] = {
     ),
     "rewind": (
         "Every partition can rebuild state version {version}, the state after batch {batch}: a rewind to"
-        " batch {batch} is possible (python -m core recover with --option rewind --set to_batch={batch})."
+        " batch {batch} is possible (python -m core recover LOCATION --option rewind --set to_batch={batch})."
     ),
     "operator_metadata_missing": "The metadata of operator {operator} ({path}) is not there.",
     "operators": "The state here belongs to operator {shown:listed 3}.",

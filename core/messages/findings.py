@@ -23,6 +23,7 @@ SENTENCES: dict[str, str] = {
         "Restore a backup of the checkpoint and of the output (restore_backup), or write a new output from"
         " the source (full_refresh; backup_and_backfill where the source may not have everything)."
     ),
+    "commits_in_sink": "Nothing for the next start.",
     "no_rewind": (
         "Stop the query and back up the checkpoint first. No batch is left to roll back to: restore a backup"
         " of the checkpoint (restore_backup), or take another option of python -m core recover."
@@ -33,7 +34,7 @@ SENTENCES: dict[str, str] = {
         " python -m core recover."
     ),
     "with_rewind": (
-        "{action} A script for the rollback: python -m core recover with --option rewind --set"
+        "{action} A script for the rollback: python -m core recover LOCATION --option rewind --set"
         " to_batch={batch}."
     ),
 }

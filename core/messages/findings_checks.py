@@ -23,6 +23,11 @@ SENTENCES: dict[str, str] = {
         "{ids:capital_batches} are planned and not committed, and the next start re-runs only batch"
         " {newest}. Rows of them that did not reach the sink before are never delivered."
     ),
+    "commits_missing_in_sink": (
+        "{ids:capital_batches} {count:one is/are} planned and not committed, and the next start re-runs only"
+        " batch {newest}. The log of the sink has {count:one it/them}, so that no rows are missing."
+    ),
+    "not_in_sink": "{sentence} The log of the sink does not have {ids:batches}.",
     "batch_not_committed": (
         "Batch {batch_id} is planned and not committed: it is running now, or the next start re-runs it"
         " with the same end offsets."

@@ -204,6 +204,8 @@ SENTENCES: dict[str, str] = {
         " taken. Make sure that none runs before one is started on this checkpoint."
     ),
     "advice_none": "The files show no option that can be recommended; the page Recovery compares all.",
+    "action_not_possible": '{action} Here the option "{title}" is not possible: {why}',
+    "action_instead": '{action} Recommended instead: "{title}".',
     "advice_depends": "It depends on {about}. {ways}",
     "advice_if_not_held": (
         "Connect the sink first: the repair is refused where a file sink or a Delta table already has batch"

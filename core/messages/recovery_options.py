@@ -259,6 +259,7 @@ SENTENCES: dict[str, str] = {
         " with the tools of your sink."
     ),
     "unknown_merge": "How rows are merged into this sink is not known.",
+    "from_option": "where its reader option says: {name}={value}",
     "from_start": "Everything is reprocessed from the beginning into a new, empty output.",
     "completeness_unchecked": (
         "Whether the source still has everything must be checked first; the code does it for files and Kafka."

@@ -112,6 +112,10 @@ SENTENCES: dict[str, str] = {
     "rewind_possible_state": (
         "Logs and state are complete for batch {batch}: a copy resumes there with the state of that batch."
     ),
+    "rewind_not_intact": (
+        "The state after batch {batch} rests on a file whose content is wrong, or may be. Choose an earlier"
+        " batch."
+    ),
     "rewind_nothing": "Batch {batch} is the newest one in the logs, so there is nothing to roll back.",
     "rewind_sparse": (
         "With asynchronous progress tracking or continuous processing not every batch has its files, so a"

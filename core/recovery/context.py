@@ -12,13 +12,14 @@ from pathlib import PurePosixPath
 from urllib.parse import unquote
 
 from core.analysis.forecast import Forecast, Query, forecast, read_forecast
-from core.analysis.forecast.contents import judge_contents
+from core.analysis.forecast.contents import judge_contents, needed_files
 from core.analysis.forecast.kept_state import kept_state
 from core.analysis.forecast.versions import OLDEST, parse_version
 from core.checkpoint import Checkpoint, Source
 from core.checkpoint.model import CommitEntry, FileLogEntry, OffsetEntry
 from core.checkpoint.operator_metadata import AGGREGATES
 from core.checkpoint.pipeline_flow import PipelineFlow, pipeline_flow, place_in_use
+from core.checkpoint.rewind import rewind
 from core.checkpoint.source import without_own_log
 from core.checkpoint.sources.base import Advance, ResumePoint, SourceKind
 from core.checkpoint.sources.delta import DELTA
@@ -51,7 +52,9 @@ FORMATS = {
 ONE_ROW_EACH = frozenset({"dedupe", "dedupeWithinWatermark", "symmetricHashJoin"})
 """Operators whose results do not depend on how many other rows there are."""
 OF_ONE_FILE = ("STATE_FILE_DAMAGED", "STATE_CHECKSUM_MISMATCH")
-"""Damage of a state file, for which the newest batch with intact state is looked for."""
+"""Damage of a state file that stops the start, for which the newest batch with intact state is looked for."""
+ALTERED = "STATE_FILE_ALTERED"
+"""Damage of a state file that Spark loads without an error; a copy has to stand before that file."""
 COMPRESSIONS = {"gz", "bz2", "zst", "snappy", "lz4", "deflate"}
 _log_id = attrgetter("log_id")
 
@@ -96,8 +99,10 @@ class RecoveryContext:
     (empty when it does, or was not asked), ``sink_state`` what its log says. ``place_in_use``: the checkpoint
     that a declarative pipeline starts from in place of this one. ``intact_batch``: after the answer that the
     checkpoint is damaged, the newest batch whose state is intact, where state files are damaged that the
-    start loads; -1 when there is none. ``is_sink_log_gone``: batches are committed, and the place of a sink
-    that keeps a log of them has none, or is not there. ``lacks_records``: why the sources that were asked can
+    start loads; -1 when there is none. ``altered_batches``: after the same answer, the batches whose state
+    rests on a file that Spark loads though its content is, or may be, another one. ``is_sink_log_gone``:
+    batches are committed, and the place of a sink that keeps a log of them has none, or is not there.
+    ``lacks_records``: why the sources that were asked can
     no longer deliver every record that was read; empty where they can, or nobody knows. ``changed_files``:
     that input files have changed since they were read. ``lacks_output``: that the log of the output names
     data files that are gone. ``ck`` and ``connectors`` are what all of this was read from, for the repairs
@@ -130,6 +135,7 @@ class RecoveryContext:
     sink_state: SinkState | None = None
     place_in_use: str | None = None
     intact_batch: int | None = None
+    altered_batches: frozenset[int] = frozenset()
     is_sink_log_gone: bool = False
     lacks_records: str = ""
     changed_files: str = ""
@@ -317,9 +323,9 @@ def read_recovery_context(
     connectors = connectors or ConnectorAnswers()
     query = query or asked_query(ck, answers, Query())
     restart = restart or forecast(ck, query=query, connectors=connectors)
-    intact = None
+    intact, altered = None, frozenset[int]()
     if answers.get("what_happened") == "damaged" and ck.has_state:
-        restart, intact = _decoded(ck, connectors, restart, query)
+        restart, intact, altered = _decoded(ck, connectors, restart, query)
     if sink is None and connectors.sink is not None:
         sink = sink_state(ck, connectors.sink)
     committed, pending = ck.last_committed_batch, ck.uncommitted_batch
@@ -374,6 +380,7 @@ def read_recovery_context(
         sink_state=sink,
         place_in_use=place_in_use(ck),
         intact_batch=intact,
+        altered_batches=altered,
         lacks_records=why_not_from_start(ck, connectors) or why_files_gone(ck, connectors) or "",
         changed_files=changed_since_read(ck, connectors) or "",
     )
@@ -391,17 +398,21 @@ def _watermark_in_force(ck: Checkpoint, committed: int | None, entry: OffsetEntr
 
 def _decoded(
     ck: Checkpoint, connectors: ConnectorAnswers, restart: Forecast, query: Query
-) -> tuple[Forecast, int | None]:
-    """The forecast with the state files decoded, and the newest batch whose state is intact where they stop
-    the start."""
+) -> tuple[Forecast, int | None, frozenset[int]]:
+    """The forecast with the state files decoded, the newest batch whose state is intact where they stop the
+    start, and the batches whose state rests on a file that Spark loads though it is, or may be, another one.
+    """
     reading = read_forecast(ck, restart.spark, query, "deep", connectors)
     if reading.contents is None:
-        return reading.forecast, None
+        return reading.forecast, None, frozenset()
     spark = parse_version(reading.forecast.spark) or OLDEST
     damage = judge_contents(reading.checkpoint, reading.contents, spark).damage
     stops = [each for each in damage if each.severity == "blocks_restart" and each.id in OF_ONE_FILE]
-    intact = (-1 if each.intact_batch is None else each.intact_batch for each in stops)
-    return reading.forecast, min(intact, default=None)
+    intact = [-1 if each.intact_batch is None else each.intact_batch for each in stops]
+    altered = {str(each.evidence[0].path) for each in damage if each.id == ALTERED}
+    stores = reading.contents.stores
+    wrong = (batch for batch in rewind(ck).batches if altered & needed_files(stores, batch + 1))
+    return reading.forecast, min(intact, default=None), frozenset(wrong if altered else ())
 
 
 AT_A_PLACE = ("delta", "foreach_txn", "foreach_merge", "foreach_append")

@@ -72,8 +72,9 @@ def source_reader(context: RecoveryContext, source: SourcePosition) -> SourceRea
 
 def _named_place(context: RecoveryContext, key: str) -> str | None:
     """The place that was named for a source (``--source 0=...``), as Spark names it."""
-    place = context.connectors.places.get(key)
-    return None if place is None else spark_path(place.url)
+    table, place = context.connectors.tables.get(key), context.connectors.places.get(key)
+    named = table.location if table is not None else place
+    return None if named is None else spark_path(named.url)
 
 
 def answered_readers(answers: Answers) -> tuple[SourceReader, ...]:

@@ -127,9 +127,8 @@ def _refresh(context: RecoveryContext, option: OptionId) -> Recipe:
     refused = _why_no_refresh(context, option)
     if refused is not None:
         return Recipe(option, False, refused)
-    earliest = {asks: _earliest(asks) for asks in {source.kind.asks for source in context.sources}}
     starts = tuple(
-        SourceStart(source, "earliest", source.kind.earliest_options, earliest[source.kind.asks])
+        SourceStart(source, "earliest", source.kind.earliest_options, _begins(context, source))
         for source in context.sources
     )
     pipeline = context.is_pipeline
@@ -204,6 +203,16 @@ def _lies_in(context: RecoveryContext, output: str) -> bool:
 
 def _earliest(asks: Asks | None) -> str:
     return say_of("recovery_options", "EARLIEST", asks or "other")
+
+
+def _begins(context: RecoveryContext, source: SourcePosition) -> str:
+    """Where a source begins in a full refresh: a Delta table at its own start option, where it has one."""
+    if source.kind.asks == "table":
+        given = context.answers.source_options(source.key)
+        for name in ("startingVersion", "startingTimestamp"):
+            if name in given:
+                return say("recovery_options.from_option", name=name, value=given[name])
+    return _earliest(source.kind.asks)
 
 
 # ---------------------------------------------------------------- from the last committed batch

@@ -1,9 +1,11 @@
 """What findings advise, by what this checkpoint allows: damage that the option ``repair_files`` repairs
-exactly says so, and a rollback for which no batch is left is not advised."""
+exactly says so, a rollback for which no batch is left is not advised, and an action that leads to an option
+which is not possible here says why."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import cast
 
 from core.analysis.copy_forecast import forecast_rolled_back, why_copy_fails
 from core.analysis.findings import Finding, FindingsReport, with_way
@@ -13,8 +15,12 @@ from core.checkpoint.rewind import rewind
 from core.connectors import ConnectorAnswers
 from core.connectors.kafka.read_again import why_not_read_again
 from core.messages import say, say_of
+from core.recovery.answers import Answers, OptionId
+from core.recovery.context import RecoveryContext
 from core.recovery.file_repair_plan import FileRepairs
 from core.recovery.file_repairs import RULES, file_repairs
+from core.recovery.options import Option, options
+from core.recovery.recipe import recipe
 
 MOST_NAMED = 5
 """So many files are named in an action; the plan of the option has them all."""
@@ -43,6 +49,49 @@ def with_repairs(
     if report.level != "quick" and connectors.brokers:
         ways = [_if_read_again(item, ck, connectors) for item in ways]
     return replace(report, findings=tuple(ways))
+
+
+def with_possible(report: FindingsReport, context: RecoveryContext) -> FindingsReport:
+    """The report in which an action that leads to an option says where this context rules the option out, and
+    why. It then leads to the option that is recommended instead; to none where that is to start the query as
+    it is, or nothing. Asks nothing."""
+    impossible: dict[tuple[str, int | None], str] = {}
+    for item in report.findings:
+        if item.recipe is not None:
+            impossible.setdefault((item.recipe, item.rewind_to), _why_not(context, item))
+    if not any(impossible.values()):
+        return report
+    best = next((each for each in options(context) if each.recommended and each.id != "restart"), None)
+    found = [
+        _instead(item, impossible.get((item.recipe or "", item.rewind_to), ""), best)
+        for item in report.findings
+    ]
+    return replace(report, findings=tuple(found))
+
+
+def _why_not(context: RecoveryContext, item: Finding) -> str:
+    """Why the option that the action leads to is not possible; empty where it is. A rollback that names no
+    batch is possible where an earlier one than the newest can be chosen."""
+    made = recipe(context, cast("OptionId", item.recipe))
+    if item.recipe == "rewind" and (item.rewind_to is not None or not made.possible):
+        newest = max(context.ck.commit_ids, default=0)
+        batch = item.rewind_to if item.rewind_to is not None else rewind(context.ck).at_most(newest - 1)
+        if batch is not None:
+            answers = Answers({**context.answers.values, "to_batch": str(batch)})
+            made = recipe(replace(context, answers=answers), "rewind")
+    return "" if made.possible else made.why
+
+
+def _instead(item: Finding, why: str, best: Option | None) -> Finding:
+    if not why:
+        return item
+    title = say_of("recovery", "TITLES", item.recipe or "")
+    action = say("recovery.action_not_possible", action=item.action, title=title, why=why)
+    if best is not None:
+        action = say("recovery.action_instead", action=action, title=best.title)
+    return replace(
+        item, action=action, option=None, rewind_to=None, recipe=best.id if best is not None else None
+    )
 
 
 def _if_read_again(item: Finding, ck: Checkpoint, connectors: ConnectorAnswers) -> Finding:

@@ -43,6 +43,22 @@ def add_connector_options(parser: ArgumentParser) -> None:
     )
 
 
+def recover_command(ck: Checkpoint, args: Namespace) -> list[str]:
+    """The command ``recover`` for the same checkpoint, source, sink and Spark as this one, without
+    credentials."""
+    given: list[tuple[str, str]] = []
+    if args.spark is not None:
+        given.append(("--spark", args.spark))
+    if args.kafka is not None:
+        given += [("--kafka", str(args.kafka)), ("--isolation", args.isolation)]
+    if args.sink is not None:
+        given.append(("--sink", parse_location(args.sink).without_credentials()))
+    for key, source in _places(ck, args.source).items():
+        given.append(("--source", f"{key}={source.without_credentials()}"))
+    place = ck.door.origin.without_credentials()
+    return ["python", "-m", "core", "recover", place, *(text for pair in given for text in pair)]
+
+
 def connectors_of(
     ck: Checkpoint, args: Namespace, topics: Mapping[str, tuple[str, ...]] | None = None
 ) -> ConnectorAnswers:

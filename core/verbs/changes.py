@@ -82,6 +82,7 @@ def _asked(given: Sequence[str]) -> tuple[list[AskedChange], SinkName | None, li
 
 def _text(ck: Checkpoint, report: ChangesReport, args: Namespace) -> list[str]:
     lines: list[str] = [say("changes.head", location=clean(ck.location.url, 400))]
+    lines += [clean(report.today, 600)] if report.today_fails else []
     lines += [clean(line, 2000) for line in was_lines(report.query)]
     if report.compared is not None:
         lines += ["", clean(say("changes.files_head", old=args.old, new=args.new), 600)]
@@ -93,7 +94,7 @@ def _text(ck: Checkpoint, report: ChangesReport, args: Namespace) -> list[str]:
     if report.checklist:
         lines += ["", say("changes.checklist")]
         lines += [f"  {number}. {clean(item, 600)}" for number, item in enumerate(report.checklist, start=1)]
-    lines += ["", clean(report.today, 600), clean(report.spark_why, 600)]
+    lines += ["", *([] if report.today_fails else [clean(report.today, 600)]), clean(report.spark_why, 600)]
     return [*lines, say("cli.not_checked"), *(f"  {clean(item, 400)}" for item in report.not_checked)]
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import time
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from core.analysis.findings import Finding, FindingsReport, Severity
 from core.analysis.findings.liveness import Liveness, second_look
@@ -15,10 +16,11 @@ from core.errors import UsageError
 from core.judgement import judge
 from core.messages import say, say_of
 from core.messages.words import CERTAINTY
+from core.recovery import Answers
 from core.settings import Settings
 from core.storage import Requests
 from core.verbs import Answer, Verb
-from core.verbs._connectors import add_connector_options, connectors_of
+from core.verbs._connectors import add_connector_options, connectors_of, recover_command
 from core.verbs._query import add_query_options, level_of, query_of, require_sources
 from core.verbs._text import clean, listed_files
 
@@ -72,10 +74,11 @@ def run(args: Namespace, settings: Settings) -> Answer:
         seconds=args.seconds,
         progress=_progress(),
     )
-    report = judgement.findings
+    report = judgement.actions(Answers())
     liveness = second_look(ck, args.watch) if args.watch is not None else None
     size = f"{judgement.size.sentence} {judgement.size.retention}"
-    text = "\n".join(_text(report, liveness, size, ck.door.requests)) + "\n"
+    recover = recover_command(ck, args)
+    text = "\n".join(_text(report, liveness, size, ck.door.requests, recover)) + "\n"
     return Answer(
         check_document(judgement, liveness),
         text,
@@ -99,11 +102,13 @@ def _progress() -> Callable[[int, int], None] | None:
     return tell
 
 
-def _text(report: FindingsReport, liveness: Liveness | None, size: str, read: Requests) -> list[str]:
+def _text(
+    report: FindingsReport, liveness: Liveness | None, size: str, read: Requests, recover: Sequence[str]
+) -> list[str]:
     lines = [clean(report.sentence, 1000)]
     lines += [clean(liveness.sentence, 1000)] if liveness is not None else []
     for finding in report.findings:
-        lines += ["", *_finding(finding)]
+        lines += ["", *_finding(finding, recover)]
     return [
         *lines,
         "",
@@ -121,7 +126,7 @@ def _text(report: FindingsReport, liveness: Liveness | None, size: str, read: Re
     ]
 
 
-def _finding(finding: Finding) -> list[str]:
+def _finding(finding: Finding, recover: Sequence[str]) -> list[str]:
     head = say(
         "cli.finding",
         severity=say_of("cli", "SEVERITIES", finding.severity),
@@ -134,8 +139,16 @@ def _finding(finding: Finding) -> list[str]:
         f"  {say('cli.evidence', files=listed_files(finding.evidence))}",
         f"  {say('cli.action', action=clean(finding.action, 600))}",
         *([f"  {finding.decision}"] if finding.decision is not None else []),
-        *([f"  {say('cli.to_recipe', recipe=finding.recipe)}"] if finding.recipe is not None else []),
+        *([f"  {_to_recipe(finding, recover)}"] if finding.recipe is not None else []),
     ]
+
+
+def _to_recipe(finding: Finding, recover: Sequence[str]) -> str:
+    """The command that gives plan and code of the option that the action leads to."""
+    option = ["--option", finding.recipe or ""]
+    if finding.recipe == "rewind" and finding.rewind_to is not None:
+        option += ["--set", f"to_batch={finding.rewind_to}"]
+    return say("cli.to_recipe", command=clean(shlex.join([*recover, *option]), 2000))
 
 
 VERB = Verb("check", add_arguments, run)

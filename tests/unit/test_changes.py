@@ -569,3 +569,11 @@ def test_a_change_is_asked_by_its_name_and_value() -> None:
     for value in ("nonsense", "user", "user:string,day"):  # Spark compares by types
         with pytest.raises(UsageError, match="columns with their types"):
             parse_change(f"change.aggregates={value}")
+
+
+def test_a_query_that_does_not_start_anyway_is_said_first(capsys: pytest.CaptureFixture[str]) -> None:
+    place = str(SAMPLES / "missing-delta-file" / "checkpoint")
+    assert main(["changes", place, "--set", "change.filter=changed"]) == 1
+    head, first = capsys.readouterr().out.splitlines()[:2]
+    assert head.startswith("The query that wrote") and first.startswith("The query as it is does not start")
+    assert main(["changes", place]) == 0  # nothing was asked

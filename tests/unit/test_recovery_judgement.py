@@ -19,7 +19,7 @@ from core.analysis.forecast import forecast
 from core.analysis.forecast.model import DataEffect, Risk
 from core.checkpoint import Checkpoint
 from core.cli import main
-from core.connectors import ConnectorSettings
+from core.connectors import ConnectorAnswers, ConnectorSettings
 from core.connectors.connect import ask_connectors
 from core.documents.base import to_json
 from core.documents.recover import recover_document
@@ -41,6 +41,7 @@ from core.recovery import (
     why_no_code,
 )
 from core.recovery.readers import source_reader
+from core.recovery.recipe import recipe
 from core.recovery.sinks import SINK_BEHAVIOUR
 from core.storage import parse_location
 from tests.support import damage
@@ -807,6 +808,26 @@ def test_a_place_that_was_named_is_the_path_where_the_log_of_the_source_tells_no
         said = ask_connectors(ck, ConnectorSettings(sources=named))
         context = read_recovery_context(ck, Answers({"source.0.format": "json"}), said)
         assert source_reader(context, context.sources[0]).path == path
+
+
+def test_a_table_that_was_asked_is_the_path_of_its_source() -> None:
+    sample = SAMPLES / "delta-stopped-in-first-snapshot"
+    ck = Checkpoint.open(str(sample / "checkpoint"))
+    for named, path in (({}, None), ({"0": parse_location(str(sample / "source"))}, str(sample / "source"))):
+        context = read_recovery_context(ck, Answers(), ask_connectors(ck, ConnectorSettings(sources=named)))
+        assert source_reader(context, context.sources[0]).path == path
+
+
+@pytest.mark.parametrize(
+    ("option", "begins"),
+    [(None, "the current snapshot of the table"), ("startingVersion", "startingVersion=2")],
+)
+def test_a_full_refresh_of_a_table_begins_where_its_option_says(option: str | None, begins: str) -> None:
+    ck = Checkpoint.open(str(SAMPLES / "delta-stopped-in-first-snapshot" / "checkpoint"))
+    answers = {"source_complete": "yes"} | ({f"source.0.option.{option}": "2"} if option else {})
+    context = read_recovery_context(ck, Answers(answers), ConnectorAnswers())
+    (start,) = recipe(context, "full_refresh").starts
+    assert begins in start.says
 
 
 def test_rows_of_all_commits_without_offsets_come_again(tmp_path: Path) -> None:

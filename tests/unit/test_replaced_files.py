@@ -11,6 +11,10 @@ import pytest
 
 from core.analysis.findings import Finding, findings
 from core.checkpoint import Checkpoint
+from core.checkpoint.rewind import rewind
+from core.judgement import judge
+from core.recovery import Answers
+from core.recovery.recipe import recipe
 from tests.support.build import copy_sample
 
 START_S, STEP_S = 1_767_225_600, 10
@@ -95,3 +99,64 @@ def test_a_copy_whose_times_mean_nothing_shows_nothing(tmp_path: Path) -> None:
     os.utime(first, (two, two))
     os.utime(second, (one, one))
     assert altered(root) == []
+
+
+def timed_zips(tmp_path: Path) -> Path:
+    """The sample with RocksDB snapshots, each written before the commit of its batch."""
+    root = copy_sample("kafka-topic-gained-partitions", tmp_path)
+    for path in (root / "state").rglob("*.zip"):
+        moment = START_S + int(path.stem) * STEP_S
+        os.utime(path, (moment, moment))
+    for path in (root / "commits").iterdir():
+        if path.name.isdigit():
+            moment = START_S + (int(path.name) + 1) * STEP_S + 3
+            os.utime(path, (moment, moment))
+    return root
+
+
+@pytest.mark.parametrize(
+    ("version", "older", "copy"),
+    [
+        (12, 8, shutil.copy),
+        (16, 12, shutil.copy),
+        (16, 4, shutil.copy),
+        (12, 4, shutil.copy2),
+        (16, 8, shutil.copy2),
+    ],
+)
+def test_an_older_zip_in_the_place_of_a_newer_one_is_said_to_be_one(
+    tmp_path: Path, version: int, older: int, copy: Callable[[Path, Path], object]
+) -> None:
+    root = timed_zips(tmp_path)
+    store = root / "state/0/0"
+    (store / f".{version}.zip.crc").unlink(missing_ok=True)
+    copy(store / f"{older}.zip", store / f"{version}.zip")
+    (item,) = altered(root)
+    assert item.certainty == "inferred"
+    assert [at.path for at in item.evidence] == [f"state/0/0/{version}.zip", f"state/0/0/{older}.zip"]
+    assert item.rewind_to in (version - 2, None)
+
+
+def test_zips_that_are_alike_and_in_order_are_no_damage(tmp_path: Path) -> None:
+    root = timed_zips(tmp_path)
+    store = root / "state/0/0"
+    written = (store / "12.zip").stat().st_mtime
+    (store / ".12.zip.crc").unlink(missing_ok=True)
+    shutil.copy(store / "8.zip", store / "12.zip")
+    os.utime(store / "12.zip", (written, written))
+    assert altered(root) == []
+
+
+def test_a_rollback_stands_before_the_file_that_is_another_one(tmp_path: Path) -> None:
+    root = timed_copy(tmp_path)
+    older = with_rows(root)
+    replace_by_copy(root, older + 3, older)
+    ck = Checkpoint.open(str(root))
+    found = rewind(ck).batches
+    damaged = judge(ck).recovery(Answers({"what_happened": "damaged"}))
+    wrong = damaged.altered_batches
+    assert older + 2 in wrong and older + 1 not in wrong
+    for batch in found:
+        answers = Answers({"what_happened": "damaged", "to_batch": str(batch)})
+        made = recipe(judge(ck).recovery(answers), "rewind")
+        assert ("rests on a file" in made.why) == (batch in wrong)

@@ -86,8 +86,8 @@ class ChangesReport:
 
     @property
     def has_problems(self) -> bool:
-        """Whether a change fails or is silently wrong."""
-        return any(change.is_problem for change in self.changes)
+        """Whether a change fails or is silently wrong, or the query does not start as it is either."""
+        return self.today_fails or any(change.is_problem for change in self.changes)
 
 
 def judge_changes(

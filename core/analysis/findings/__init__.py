@@ -113,7 +113,7 @@ def _look(
     with_state = level != "quick"
     if with_state:
         ck.load(ck.offset_ids[-newest:])
-    found = [*log_checks.missing_files(ck), *log_checks.without_commit(ck)]
+    found = [*log_checks.missing_files(ck), *log_checks.without_commit(ck, answer.sink)]
     entries = ck.loaded_offsets()
     needed = frozenset(item.path for item in answer.evidence)
     found += log_checks.unreadable_files(ck, needed)

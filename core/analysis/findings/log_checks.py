@@ -12,6 +12,7 @@ from core.checkpoint import Checkpoint
 from core.checkpoint.model import CommitEntry, OffsetEntry
 from core.checkpoint.rewind import rewind
 from core.checkpoint.sources.forms import parse
+from core.connectors.model import SinkState
 from core.messages import say
 from core.sparklogs.evidence import Evidence, NotRead
 
@@ -33,26 +34,40 @@ def missing_files(ck: Checkpoint) -> Iterator[Finding]:
         yield finding("COMMIT_GAP", sentence, *_paths("commits", commits))
 
 
-def without_commit(ck: Checkpoint) -> Iterator[Finding]:
-    """Batches between the newest commit and the newest offset file: they are never re-run."""
+def without_commit(ck: Checkpoint, sink: SinkState | None) -> Iterator[Finding]:
+    """Batches between the newest commit and the newest offset file: they are never re-run. Where the log of
+    the sink has them, nothing of them is missing."""
     newest, committed = ck.uncommitted_batch, ck.last_committed_batch
     if newest is None or (committed is not None and committed > newest):
         return
     first = 0 if committed is None else committed + 1
     left_out = [i for i in ck.offset_ids if first <= i < newest]
-    if left_out and not ck.is_async:
-        sentence = (
-            say("findings_checks.commits_missing_one", first=left_out[0], newest=newest)
-            if len(left_out) == 1
-            else say("findings_checks.commits_missing", ids=left_out, newest=newest)
+    if not left_out or ck.is_async:
+        return
+    log = sink if sink is not None and sink.has_log and sink.trouble is None else None
+    held = {batch.batch_id for batch in log.batches if batch.fate == "written"} if log is not None else set()
+    lacking = [batch_id for batch_id in left_out if batch_id not in held]
+    if not lacking:
+        sentence = say(
+            "findings_checks.commits_missing_in_sink", ids=left_out, count=len(left_out), newest=newest
         )
-        yield finding(
-            "COMMITS_MISSING",
-            sentence,
-            *_paths("commits", left_out),
-            certainty="needs_input",
-            batch_id=left_out[0],
-        )
+        gap = finding("COMMIT_GAP", sentence, *_paths("commits", left_out), severity="note")
+        yield replace(gap, action=say("findings.commits_in_sink"))
+        return
+    sentence = (
+        say("findings_checks.commits_missing_one", first=lacking[0], newest=newest)
+        if len(lacking) == 1
+        else say("findings_checks.commits_missing", ids=lacking, newest=newest)
+    )
+    if log is not None and not log.limit_words:
+        sentence = say("findings_checks.not_in_sink", sentence=sentence, ids=lacking)
+    yield finding(
+        "COMMITS_MISSING",
+        sentence,
+        *_paths("commits", lacking),
+        certainty="needs_input",
+        batch_id=lacking[0],
+    )
 
 
 def of_newest_offset(ck: Checkpoint, found: Finding) -> tuple[Finding, int | None]:

@@ -15,7 +15,7 @@ from core.analysis.forecast.damaged_files import SHOWN, damaged_files
 from core.analysis.forecast.join_damage import damaged_joins
 from core.analysis.forecast.misplaced_rows import misplaced_rows, wrong_state
 from core.analysis.forecast.model import UNKNOWN, Damage, DataEffect
-from core.analysis.forecast.replaced_files import replaced_files
+from core.analysis.forecast.replaced_files import batch_before_file, replaced_files
 from core.analysis.forecast.skipped import skipped_up_to
 from core.analysis.forecast.versions import V40, Version
 from core.checkpoint import Checkpoint
@@ -128,7 +128,7 @@ def judge_contents(
     stores = facts.stores
     if facts.version is not None:
         found += _definitions(ck, spark, reported)
-        needed = _needed(stores, facts.version)
+        needed = needed_files(stores, facts.version)
         altered += [path for item in stores for path in _altered_state(item)]
         found += damaged_files(ck, stores, facts.version, spark, reported)
         misplaced, unexplained = misplaced_rows(stores)
@@ -149,9 +149,9 @@ def judge_contents(
     return ContentReport(tuple(found), tuple(checked), tuple(dict.fromkeys(not_checked)))
 
 
-def _needed(stores: Sequence[StoreFacts], version: int) -> frozenset[str]:
-    """The files that the next start loads, by path: of each store the newest full one and the changes after
-    it."""
+def needed_files(stores: Sequence[StoreFacts], version: int) -> frozenset[str]:
+    """The files that a start at a state version loads, by path: of each store the newest full one and the
+    changes after it."""
     found: set[str] = set()
     for item in stores:
         steps = [step for step in item.store.steps if step.version <= version]
@@ -406,6 +406,14 @@ def _altered_values(facts: Sequence[StoreFacts], needed: frozenset[str]) -> Iter
         tuple(evidence[:SHOWN]),
         place=place,
         data=wrong_state(operator),
+        intact_batch=min(
+            (
+                batch
+                for fault, _ in found
+                if fault.file.path in needed and (batch := batch_before_file(fault.file)) is not None
+            ),
+            default=None,
+        ),
     )
 
 

@@ -1,5 +1,5 @@
-"""State files of format 1 that lie in the place of another one: nothing in a delta or changelog tells which
-version it belongs to, and Spark loads it without an error (observed, Spark 3.5 to 4.3).
+"""State files of format 1 that lie in the place of another one: nothing in a delta, changelog or zip tells
+which version it belongs to, and Spark loads it without an error (observed, Spark 3.5 to 4.3).
 
 What shows it is two signs together: the bytes are those of an older file of the store, and the time of the
 file is not between those of its neighbours while all the others are in order.
@@ -42,17 +42,28 @@ def replaced_files(
                 "inferred",
                 place,
                 effect(item.store.operator),
+                intact_batch=batch_before_file(file),
             )
 
 
+def batch_before_file(file: StateFile) -> int | None:
+    """The newest batch whose state does not rest on this file; -1 when there is none."""
+    return None if file.version is None else max(file.version - 2, -1)
+
+
 def _is_out_of_order(ck: Checkpoint, item: StoreFacts, file: StateFile) -> bool:
-    """Whether the time of the file does not fit its version, while those of the other files fit theirs. The
-    commit of a batch is written after its state."""
+    """Whether the time of the file does not fit its version, while those of the other files of its kind fit
+    theirs. The commit of a batch is written after its state; a zip beside changelogs may be written later,
+    and then its time is compared with those of the other zips alone."""
     version = file.version
+    of_kind = [step.full if file.kind == "zip" else step.change for step in item.store.steps]
     timed = {
-        step.version: step.change.modified_ms
-        for step in item.store.steps
-        if step.change is not None and step.change.modified_ms is not None
+        other.version: other.modified_ms
+        for other in of_kind
+        if other is not None
+        and other.kind == file.kind
+        and other.version is not None
+        and other.modified_ms is not None
     }
     written_ms = file.modified_ms
     if version is None or written_ms is None:

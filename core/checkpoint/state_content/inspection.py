@@ -83,9 +83,9 @@ class StoreFacts:
     keeps no checksum and that have none beside them, so that nothing shows a changed value.
     ``named_rows``: how many rows the counting store of a join says that its partner holds.
     ``keys_digest``: one number for how many rows each key of a join has in this store, None where it is not
-    known (:meth:`~core.checkpoint.state_content.placement.Placement.keys_digest`). ``equal``: deltas
-    or changelogs that hold, byte for byte, what an older one of this store holds, with that one. ``a_key``:
-    the key of one of its rows, as it lies in the files; None where none is known.
+    known (:meth:`~core.checkpoint.state_content.placement.Placement.keys_digest`). ``equal``: deltas,
+    changelogs or zips that hold, byte for byte, what an older one of this store holds, with that one.
+    ``a_key``: the key of one of its rows, as it lies in the files; None where none is known.
     """
 
     store: Store
@@ -321,6 +321,7 @@ def _take_zip(walk: _Walk, file: StateFile, data: bytes) -> None:
     elif isinstance(content, BrokenZip):
         fault = Fault(file, "content", content.reason)
     else:
+        _note_equal(walk, file, data)
         fault = _first_bad_file(walk, file, content)
         if fault is None and (trouble := tail_trouble(data)) is not None:
             fault = Fault(file, "tail", trouble)
@@ -395,7 +396,8 @@ def _take_records(walk: _Walk, file: StateFile, data: bytes, unpacked: Unpacked)
             walk.differing.append(file)
         walk.replay.start_with(parsed.records)
     else:
-        _note_equal(walk, file, data, parsed)
+        if parsed.records:  # those of batches that changed nothing are alike
+            _note_equal(walk, file, data)
         _apply(walk, version, parsed)
     walk.version = version
 
@@ -409,11 +411,8 @@ def _reads_past_its_end(file: StateFile, unpacked: Unpacked) -> bool:
     return int.from_bytes(unpacked.content[:2], "big") > len(unpacked.content) - 2
 
 
-def _note_equal(walk: _Walk, file: StateFile, data: bytes, parsed: Records) -> None:
-    """Remembers changes that an older file of the store holds as well; those of a batch that changed nothing
-    are alike."""
-    if not parsed.records:
-        return
+def _note_equal(walk: _Walk, file: StateFile, data: bytes) -> None:
+    """Remembers a file whose content an older file of the store has as well."""
     older = walk.changes.setdefault(hashlib.sha256(data).digest(), file)
     if older is not file:
         walk.equal.append((file, older))

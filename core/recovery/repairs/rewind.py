@@ -65,7 +65,11 @@ def _batch(context: RecoveryContext) -> int | None:
     risks = context.forecast.risks if context.forecast is not None else ()
     before = (batch_before(context.ck, risk.id) for risk in risks)
     limits = [batch for batch in (held, context.intact_batch, *before) if batch is not None]
-    return rewind(context.ck).at_most(min(limits, default=None))
+    found = rewind(context.ck)
+    batch = found.at_most(min(limits, default=None))
+    while batch is not None and batch in context.altered_batches:
+        batch = found.at_most(batch - 1)
+    return batch
 
 
 def _sink_holds(context: RecoveryContext) -> int | None:
@@ -119,6 +123,8 @@ def _why_not(context: RecoveryContext) -> str | None:
         return why_not
     if not _replayed(context):
         return say("recovery_repairs.rewind_nothing", batch=batch)
+    if _is_altered(context, batch):
+        return say("recovery_repairs.rewind_not_intact", batch=batch)
     not_again = why_not_read_again(context.ck, context.connectors, batch)
     if not_again is not None:
         return not_again
@@ -126,6 +132,13 @@ def _why_not(context: RecoveryContext) -> str | None:
     if fails is not None:  # what stops the start lies before the batch, or in no batch
         return say("recovery_repairs.rewind_fails", batch=batch, sentence=fails)
     return _why_not_this_sink(context, batch)
+
+
+def _is_altered(context: RecoveryContext, batch: int) -> bool:
+    """Whether the state after a batch rests on a file that is known to be wrong, or may be."""
+    return batch in context.altered_batches or (
+        context.intact_batch is not None and batch > context.intact_batch
+    )
 
 
 def _copy(context: RecoveryContext) -> Forecast | None:
