@@ -24,7 +24,16 @@ from ui import (
 
 PINNED = {"checkpoint": 190}
 """Columns that stay in view, in pixels: on a phone there is room for another one beside them."""
-WIDTHS = {"mark": 42, "next start": 120, "lag": 92, "state": 84, "throughput": 76, "worst finding": 342}
+WIDTHS = {
+    "mark": 42,
+    "checkpoint": 184,
+    "next start": 120,
+    "newest": 76,
+    "lag": 90,
+    "state": 84,
+    "throughput": 78,
+    "worst finding": 320,
+}
 """Columns whose longest texts would be cut, and what a line needs."""
 
 MOST_ROWS = 2_000

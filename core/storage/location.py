@@ -99,17 +99,16 @@ def texts_in(value: object) -> set[str]:
     return {value} if isinstance(value, str) and len(value) > 2 else set()
 
 
+_CHECKPOINT_NAMES = frozenset({"checkpoint", "checkpoints", "ck", "cks", "chk", "chkpt", "ckpt", "ckpts"})
+
+
 def title_of(name: str) -> str:
-    """The telling part of a name: its last part, or the one before where the last is only ``checkpoint``; a
-    number with the part before it (``by_day/0``)."""
+    """The telling part of a name: its last part, or the one before where the last only says that it is a
+    checkpoint (``_CHECKPOINT_NAMES``); a number with the part before it (``by_day/0``)."""
     if has_password(name):
         name = name.partition("?")[0]  # a signature would stand in headers and tabs
     parts = [part for part in name.replace("\\", "/").split("/") if part]
-    telling = [
-        part
-        for part in parts
-        if part.lower() not in ("checkpoint", "checkpoints", "_checkpoint", "_checkpoints")
-    ]
+    telling = [part for part in parts if part.lower().strip("_.") not in _CHECKPOINT_NAMES]
     last = (telling or parts or [name])[-1]
     if last.isdecimal():
         at = len(parts) - 1 - parts[::-1].index(last)

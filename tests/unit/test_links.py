@@ -134,7 +134,9 @@ def test_the_address_beats_what_was_picked_before() -> None:
         ("/data/orders/7/checkpoint/", "orders/7"),
         ("/data/checkpoint/7", "checkpoint/7"),
         ("data//7", "7"),
-        ("https://host/box/ck?sv=1&sig=secret/x", "ck"),
+        ("https://host/box/orders?sv=1&sig=secret/x", "orders"),
+        ("/data/orders/ckpt", "orders"),
+        ("views/agg_meta/ck", "agg_meta"),
         ("7", "7"),
     ],
 )
