@@ -185,7 +185,7 @@ def compare(found: tuple[Option, ...]) -> None:
 
 
 def as_columns(found: tuple[Option, ...]) -> tables.Columns:
-    """One row per option."""
+    """One row per option; what one would cost is said of none that cannot be taken."""
     columns: dict[str, list[object]] = {"option": [option.title for option in found]}
     columns["possible"] = [
         "yes" if option.possible else on_page(say("screen_recovery.impossible_cell", why=option.why))
@@ -193,13 +193,13 @@ def as_columns(found: tuple[Option, ...]) -> tables.Columns:
     ]
     columns["recommended"] = ["yes" if option.recommended else "no" for option in found]
     for field, label in ROWS.items():
-        columns[label] = [on_page(getattr(option, field).text) for option in found]
+        columns[label] = [on_page(getattr(option, field).text) if option.possible else "" for option in found]
     return columns
 
 
 def card(option: Option) -> None:
-    """One option: whether it can be done, then a row per aspect with the general word and this checkpoint's
-    fact."""
+    """One option: whether it can be done, then, where it can, a row per aspect with the general word and this
+    checkpoint's fact."""
     with cards.box(
         "done" if option.recommended else "plain" if option.possible else "blocked",
         height="stretch",
@@ -207,7 +207,7 @@ def card(option: Option) -> None:
     ):
         cards.said(option.title, "lead")
         verdict(option)
-        for field, label in ROWS.items():
+        for field, label in ROWS.items() if option.possible else ():
             aspect(label, getattr(option, field))
 
 

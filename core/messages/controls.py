@@ -30,6 +30,10 @@ ON_PAGES: dict[str, str] = {
 
 _REWIND = re.compile(r"python -m core recover LOCATION --option rewind --set\s+to_batch=(\d+)")
 _OPTION = re.compile(rf"\(({'|'.join(sorted(TITLES, key=len, reverse=True))})\)")
+_BARE = re.compile(
+    rf"(?<![\w=-])(?<!--option )({'|'.join(name for name in TITLES if '_' in name)})(?![\w.]*\w)"
+)
+"""The ID of an option as a word of its own; the others are words of the language too."""
 
 
 def on_page(sentence: str) -> str:
@@ -41,4 +45,5 @@ def on_page(sentence: str) -> str:
     for words, instead in ON_PAGES.items():
         sentence = sentence.replace(words, instead)
     sentence = _REWIND.sub(rf'page Recovery, "{TITLES["rewind"]}", batch \1', sentence)
-    return _OPTION.sub(lambda found: f'(option "{TITLES[found[1]]}")', sentence)
+    sentence = _OPTION.sub(lambda found: f'(option "{TITLES[found[1]]}")', sentence)
+    return _BARE.sub(lambda found: f'"{TITLES[found[1]]}"', sentence)

@@ -99,6 +99,21 @@ def test_what_pages_say_in_place_of_options_stands_in_the_catalogue() -> None:
     assert controls.on_page(told).endswith('page Recovery, "Rewind to an earlier batch", batch 4.')
 
 
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("Restore it, or use full_refresh.", 'Restore it, or use "Full table refresh".'),
+        ("The option repair_files does it.", 'The option "Repair single files of the checkpoint" does it.'),
+        ("Back up (backup_and_backfill).", 'Back up (option "Full refresh with backup and backfill").'),
+        ("recover_full_refresh.py", "recover_full_refresh.py"),
+        ("recover --option full_refresh", "recover --option full_refresh"),
+        ("rewind or restart the query", "rewind or restart the query"),
+    ],
+)
+def test_a_page_names_options_by_their_titles(said: str, shown: str) -> None:
+    assert controls.on_page(said) == shown
+
+
 @pytest.mark.parametrize("room", [room for room in ROOMS if room.startswith("recovery")])
 def test_sentences_of_recovery_name_the_controls_of_the_page(room: str) -> None:
     """Not what stands in the code itself."""
