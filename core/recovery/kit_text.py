@@ -24,6 +24,7 @@ _ORDER = (
     "sink",
     "copying",
     "starting",
+    "older_files",
     "reading_state",
     "placement",
     "read_again",

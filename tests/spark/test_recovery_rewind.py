@@ -3,6 +3,7 @@ compared with the truth and with the repeats that were stated."""
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
@@ -91,6 +92,33 @@ def resume(pipeline: RepairPipeline, batch: int, new: int) -> None:
 
 def ids(pipeline: RepairPipeline) -> list[object]:
     return sorted(row["id"] for row in pipeline.rows())  # type: ignore[type-var]
+
+
+@pytest.mark.parametrize("confs", [ROCKSDB, {}], ids=["zip", "delta"])
+def test_state_that_may_be_an_older_one_is_not_proven(
+    confs: dict[str, str], spark: SparkSession, tmp_path: Path
+) -> None:
+    """Spark and its state reader load an older file in the place of the right one without an error."""
+    pipeline = RepairPipeline(
+        spark, tmp_path / "p", totals, "merge", mode="update", key="key", confs={**confs, **COMPACTED}
+    )
+    put_files(pipeline.source, range(5))
+    pipeline.run()
+    kind = "zip" if confs else "delta"
+    for store in (pipeline.checkpoint / "state" / "0").iterdir():
+        if store.name.isdigit():
+            remove(store / f"3.{kind}")
+            shutil.copy(store / f"2.{kind}", store / f"3.{kind}")
+            later = (store / f"5.{kind}").stat().st_mtime + 60
+            os.utime(store / f"3.{kind}", (later, later))
+    done = run_in_session(pipeline.script("rewind", to_batch="2"), spark)
+    assert done.status == 5, done.output
+    line = next(line for line in done.output.splitlines() if "NOT CHECKED" in line)
+    assert f"3.{kind} is the right file: it holds, byte for byte, what 2.{kind} holds" in line
+    resume(pipeline, 2, 5)
+    truth = spark.read.schema("id int, key int, at timestamp").json(str(pipeline.source))
+    expected = {row["key"]: row["n"] for row in totals(truth).collect()}
+    assert {row["key"]: row["n"] for row in pipeline.rows()} != expected
 
 
 def test_a_lost_delta_is_rewound_and_a_keyed_sink_shows_every_row_once(

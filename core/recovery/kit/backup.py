@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from core.recovery.kit.files import Files
+from core.recovery.kit.older_files import check_older_files
 from core.recovery.kit.placement import Placed, placed_in, refuse_twice
 from core.recovery.kit.run import Run
 from core.recovery.kit.starting import absolute_paths, check_start, newest_in
@@ -160,7 +161,8 @@ class Backup:
             text = f"{len(wrong)} files of the backup differ from the manifest, for example {wrong[0]}"
             return [(False, text)]
         text = f"the backup has the {len(wanted)} files that were copied"
-        return [(True, f"{text}, with the content they had in the checkpoint")]
+        older = check_older_files(self.run, self.checkpoint, manifest["batch"])
+        return [(True, f"{text}, with the content they had in the checkpoint"), *older]
 
     def check_copy(self, place: str) -> Checks:
         """What a start needs is in the copy and fits together."""

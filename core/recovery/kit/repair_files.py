@@ -8,10 +8,11 @@ import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from core.recovery.kit.older_files import check_older_files
 from core.recovery.kit.run import Run, check_apart, check_unmoved, under_another_name
 from core.recovery.kit.session import check_connectors
 from core.recovery.kit.sink import delta_history, sink_numbers
-from core.recovery.kit.starting import absolute_paths, with_new_paths
+from core.recovery.kit.starting import absolute_paths, newest_in, with_new_paths
 from core.recovery.kit.words import Checks, Refused, show
 
 OR_OPTION = "Correct SINK_PATH, or choose another option."
@@ -148,7 +149,11 @@ class RepairedFiles:
             return [(False, f"{len(wrong)} files differ from the plan, for example {wrong[0]}")]
         kept = len(wanted) - len(texts)
         text = f"the copy has {len(new)} files; {kept} of them have the content of the old checkpoint"
-        return [(True, f"{text}, the others are those of the plan")]
+        committed = newest_in(files, self.run.new_checkpoint, "commits")
+        older = (
+            check_older_files(self.run, self.run.old_checkpoint, committed) if committed is not None else []
+        )
+        return [(True, f"{text}, the others are those of the plan"), *older]
 
     # ---------------------------------------------------------------- what the sink does
 

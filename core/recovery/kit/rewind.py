@@ -14,6 +14,7 @@ from typing import Any
 
 from core.recovery.kit.copying import Copy
 from core.recovery.kit.files import Files, file_log, gone_and_changed, not_the_same
+from core.recovery.kit.older_files import check_older_files
 from core.recovery.kit.placement import (
     Placed,
     all_rows,
@@ -188,6 +189,7 @@ class State:
         self.format, self.codec = state_format, codec
         self.rows: dict[str, int] = {}
         self.placed: list[Placed] = []
+        self.older: Checks = []
         self.sst_files = 0
 
     def look(self, wanted: Mapping[str, int]) -> None:
@@ -203,6 +205,9 @@ class State:
             for good, text in self.lines():
                 show(f"{'State' if good else 'NOT CHECKED'}: {text}")
         self.sst_files = self.check_sst_files(wanted)
+        self.older = check_older_files(run, old, self.to_batch)
+        for _, text in self.older:
+            show(f"NOT CHECKED: {text}")
 
     def parts(self) -> Iterator[tuple[str, dict[str, str]]]:
         """How a person calls each part of the state, and the options with which the state reader reads it."""
@@ -251,8 +256,8 @@ class State:
             return []
         if not self.has_reader:
             text = f"the state: Spark {self.run.spark.version} has no state reader"
-            return [(None, f"{text}; the first start loads it")]
-        checks: Checks = []
+            return [(None, f"{text}; the first start loads it"), *self.older]
+        checks: Checks = [*self.older]
         if self.rows:
             try:
                 again = self.load(self.run.new_checkpoint)
