@@ -21,6 +21,7 @@ from core.recovery.kit import KIT_MARK, ending, files, kafka, kit_of, run, sink,
 from core.recovery.kit.backfill import Backfill
 from core.recovery.kit.carrying_out import arguments_of, carry_out, run_of
 from core.recovery.kit.copying import Copy, check_unused
+from core.recovery.kit.older_files import is_out_of_order
 from core.recovery.kit.placement import parts_of, placed
 from core.recovery.kit.query import QueryRun, with_secrets
 from core.recovery.kit.rehearsing import moved
@@ -469,6 +470,35 @@ def test_the_parts_of_a_state_are_read_by_side_by_store_or_at_once(tmp_path: Pat
         {"operatorId": "3", "storeName": "left-keyToNumValues"},
         {"operatorId": "3", "storeName": "left-keyWithIndexToValue"},
     ]
+
+
+SECOND_MS = 1000
+
+
+@pytest.mark.parametrize(
+    ("version", "at_s", "others", "is_said"),
+    [
+        (3, 90, (1, 2, 4, 5), True),  # later than the version after it
+        (3, 0, (1, 2, 4, 5), True),  # earlier than the version before it
+        (3, 30, (1, 2, 4, 5), False),  # where it belongs
+        (4, 90, (1, 2, 3), True),  # the newest, later than its commit
+        (4, 41, (1, 2, 3), False),
+        (3, 90, (1, 2), False),  # too few to tell
+    ],
+)
+def test_the_time_of_a_state_file_is_held_against_its_neighbours_and_its_commit(
+    version: int, at_s: int, others: tuple[int, ...], is_said: bool
+) -> None:
+    at_ms = {number: number * 10 * SECOND_MS for number in others} | {version: at_s * SECOND_MS}
+    committed = {number - 1: number * 10 * SECOND_MS + 500 for number in range(1, 6)}
+    assert is_out_of_order(at_ms, version, committed) is is_said
+
+
+def test_times_that_mean_nothing_show_no_older_file() -> None:
+    """A copy: its files have the times of the copy, in any order, or later ones than their commits."""
+    assert not is_out_of_order({1: 30, 2: 20, 3: 99_000, 4: 10, 5: 40}, 3, {})
+    in_order = {number: 100_000 + number * SECOND_MS for number in range(1, 5)} | {5: 200_000}
+    assert not is_out_of_order(in_order, 5, {number: number for number in range(5)})
 
 
 def test_a_state_that_this_spark_does_not_read_is_not_checked_for_the_one_true_reason(tmp_path: Path) -> None:

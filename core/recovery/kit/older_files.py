@@ -20,11 +20,14 @@ def check_older_files(run: Run, place: str, batch: int) -> Checks:
     older one holds, and which were written at another time than those beside them. ``place`` is where Spark
     wrote them: a copy has other times."""
     files: Files = run.files
+    directories = [directory for *_, directory in stores(files, place)]
+    if not directories:
+        return []
     committed = {int(name): at for name, at in files.times(f"{place}/commits").items() if name.isdigit()}
     found = [
         f"{directory}/{name} is the right file: it holds, byte for byte, what {older} holds, and its time"
         " does not fit between those of its neighbours"
-        for *_, directory in stores(files, place)
+        for directory in directories
         for name, older in older_files(files, directory, batch + 1, committed)
     ]
     return [(None, f"that {text}") for text in found]
