@@ -119,6 +119,34 @@ SENTENCES: dict[str, str] = {
     "source_complete": (
         "Nothing, if the source really has everything; the old output stays beside the new one."
     ),
+    "source_complete_beside": (
+        "Of the other rows nothing, if the source really has everything; the old output stays beside the new"
+        " one."
+    ),
+    "of_others": (
+        "What others wrote to the table, unless the rows go to a new one: {who:listed}. No source of this"
+        " query has it."
+    ),
+    "changed_by_others": (
+        "What others changed or deleted in the table: {who:listed}. The rows come as this query gives them."
+    ),
+    "change_feed_lost": (
+        "Source {key}: the changes up to today. Without startingVersion the change feed begins with the rows"
+        " that the table has now, each as an insert; earlier values and deleted rows do not come."
+    ),
+    "change_feed_there": (
+        "The log of the table begins with version 0, made with the change feed: startingVersion = 0 gives all"
+        " changes, as far as VACUUM has left their files."
+    ),
+    "change_feed_since": (
+        "The log of the table reaches back to version {version}: startingVersion = {version} gives the"
+        " changes since then, where the change feed was on, and no row from before."
+    ),
+    "snapshot_as_now": (
+        "Source {key}: rows that were changed or deleted in the table after the query had read them come as"
+        " they are now, or not at all: the refresh begins with the current snapshot ({options:listed} let the"
+        " query read on over such changes)."
+    ),
     "source_incomplete": "Every row that is no longer at the source.",
     "source_not_known": "Every row that is no longer at the source; whether there are any is not known yet.",
     "deleted_keys": (

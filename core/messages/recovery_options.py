@@ -330,6 +330,28 @@ SENTENCES: dict[str, str] = {
     "starts_by_offset": "the same offset, written into the new checkpoint: {position}",
     "starts_by_time": "Auto Loader's modifiedAfter = the newest time among the files already read",
     # cautions
+    "sink_made_again": (
+        "The history of the table has no batch of this query, so the script refuses until a value at its top"
+        " says what to do: SINK_IS_OURS = True renames this table and writes a new one in its place,"
+        " REFRESH_INTO leaves it as it is and names another place."
+    ),
+    "sink_made_again_backfill": (
+        "The history of the table has no batch of this query, so the script refuses until SINK_IS_OURS = True"
+        " is set at its top: then it renames this table and writes a new one in its place."
+    ),
+    "others_in_table": (
+        "Others have written to the table too: {who:listed}. The script refuses until a value at its top says"
+        " what to do: REFRESH_INTO names a new table, and this one stays as it is; ACCEPT_LOSS = True gives"
+        " up what they wrote."
+    ),
+    "others_in_table_backfill": (
+        "Others have changed or deleted rows of the table: {who:listed}. The script refuses until ACCEPT_LOSS"
+        " = True at its top gives that up; a full refresh can leave the table as it is (REFRESH_INTO)."
+    ),
+    "others_in_target": (
+        "Others have written to the table too: {who:listed}. The script refuses until write_batch writes to"
+        " a new table that SINK_PATH names, or ACCEPT_LOSS = True at its top gives up what they wrote."
+    ),
     "state_starts_empty": "The state starts empty.",
     "delta_pending": (
         "If the table has already committed batch {batch}, its rows are written a second time, because the"

@@ -148,6 +148,11 @@ SENTENCES: dict[str, str] = {
         " rows of these batches are not in it, and Spark writes on behind them without an error. If the query"
         " writes to the table by foreachBatch, answer that."
     ),
+    # who else has written to a table
+    "other_writer": "{who} ({n:one version/versions} {versions:listed})",
+    "other_query": "query {query}",
+    "other_application": "application {applications:listed}",
+    "other_unknown": "an unknown operation",
     "first_batch_written": ("The table has no batch of this query. The first batch will be written."),
     "no_batch_of_query": (
         "The table at {url} has no batch of this query: it is another table, a recreated one, a foreachBatch"

@@ -19,6 +19,7 @@ from core.recovery.recipe import Recipe, gone_unread, recipe
 from core.recovery.repairs import repair_of
 from core.recovery.restart import repeats_and_loses
 from core.recovery.sinks import BEHAVIOUR_IDS, EXAMPLES, Behaviour
+from core.recovery.snapshots import changes_lost
 
 _BY_THE_BATCHES = frozenset({"dedupeWithinWatermark"})
 """Operators whose rows are other ones where the batch boundaries are: a key that had expired in between still
@@ -137,8 +138,10 @@ def _repeats_and_loses(context: RecoveryContext, made: Recipe, behaviour: Behavi
     if context.is_pipeline and made.method == "from_start":
         return _pipeline_refresh(context, made)
     if made.option == "full_refresh":
-        return say("recovery_effects.new_output"), _refreshed(_refresh_loses(context), context, behaviour)
+        loses = _beside(_refresh_losses(context), _refresh_loses(context))
+        return say("recovery_effects.new_output"), _refreshed(loses, context, behaviour)
     repeats, loses = _backfill(context, behaviour)
+    loses = _beside(_backfill_losses(context), loses)
     return repeats, _refreshed(loses, context, behaviour)
 
 
@@ -271,6 +274,34 @@ def _refresh_loses(context: RecoveryContext) -> str:
     return say("recovery_effects.source_incomplete" if incomplete else "recovery_effects.source_not_known")
 
 
+def _refresh_losses(context: RecoveryContext) -> list[str]:
+    """What a full refresh loses beside what is gone at the sources: what others wrote to the table, and
+    changes of which a Delta source has only the result."""
+    found = []
+    if lost := context.lost_of_others:
+        found.append(say("recovery_effects.of_others", who=[each.words for each in lost]))
+    return [*found, *changes_lost(context)]
+
+
+def _backfill_losses(context: RecoveryContext) -> list[str]:
+    """The same with a backfill, which brings back the rows that others added."""
+    lost = context.changed_by_others
+    who = [each.words for each in lost]
+    return [
+        *([say("recovery_effects.changed_by_others", who=who)] if lost else []),
+        *changes_lost(context),
+    ]
+
+
+def _beside(losses: list[str], loses: str) -> str:
+    """What is lost for other reasons stands first; "Nothing" is then said of the rest."""
+    if not losses:
+        return loses
+    complete = say("recovery_effects.source_complete")
+    rest = say("recovery_effects.source_complete_beside") if loses == complete else loses
+    return " ".join([*losses, *([rest] if rest != say("recovery_effects.nothing") else [])])
+
+
 def _refreshed(loses: str, context: RecoveryContext, behaviour: Behaviour) -> str:
     """What everything read again loses, with what other batch boundaries change."""
     parts = [loses]
@@ -295,8 +326,9 @@ def _pipeline_refresh(context: RecoveryContext, made: Recipe) -> tuple[str, str]
 
 def _pipeline_loses(context: RecoveryContext) -> str:
     if context.source_complete == "yes":
-        return say("recovery_effects.pipeline_complete")
-    return _refresh_loses(context)
+        complete = say("recovery_effects.pipeline_complete")
+        return _beside(changes_lost(context), complete)
+    return _beside(changes_lost(context), _refresh_loses(context))
 
 
 def _backfill(context: RecoveryContext, behaviour: Behaviour) -> tuple[str, str]:

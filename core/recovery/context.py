@@ -30,6 +30,7 @@ from core.connectors.delta.log import DeltaLog
 from core.connectors.file_sink_log import FileSinkLog
 from core.connectors.kafka.read_again import why_not_from_start
 from core.connectors.model import ConcernKind, SinkState
+from core.connectors.other_writers import OtherWriter, other_writers
 from core.connectors.read_files import changed_since_read, why_files_gone
 from core.connectors.sink import sink_state
 from core.errors import ResumeError, StorageError
@@ -37,7 +38,7 @@ from core.messages import say
 from core.recovery.answers import Answers
 from core.recovery.asked_query import asked_query
 from core.recovery.resume import SourceResume, resume_points
-from core.recovery.sinks import SINK_BEHAVIOUR, Behaviour
+from core.recovery.sinks import FOREACH, SINK_BEHAVIOUR, Behaviour
 
 FORMATS = {
     "json": "json",
@@ -105,8 +106,8 @@ class RecoveryContext:
     ``lacks_records``: why the sources that were asked can
     no longer deliver every record that was read; empty where they can, or nobody knows. ``changed_files``:
     that input files have changed since they were read. ``lacks_output``: that the log of the output names
-    data files that are gone. ``ck`` and ``connectors`` are what all of this was read from, for the repairs
-    that need more of it.
+    data files that are gone. ``other_writers``: who else has written to the Delta table of the sink.
+    ``ck`` and ``connectors`` are what all of this was read from, for the repairs that need more of it.
     """
 
     name: str
@@ -140,6 +141,7 @@ class RecoveryContext:
     lacks_records: str = ""
     changed_files: str = ""
     lacks_output: str = ""
+    other_writers: tuple[OtherWriter, ...] = ()
 
     @property
     def is_lost(self) -> bool:
@@ -157,6 +159,22 @@ class RecoveryContext:
         """Batches whose numbers the log of a file sink had before this checkpoint planned them: the output is
         another query's too, or was left by a checkpoint before this one."""
         return self.sink_state.earlier_batches if self.sink_state is not None and self.sink == "file" else ()
+
+    @property
+    def lost_of_others(self) -> tuple[OtherWriter, ...]:
+        """Who else has written to the table, which a full refresh renames."""
+        return self.other_writers if self.sink in ("delta", *FOREACH) and not self.is_pipeline else ()
+
+    @property
+    def changed_by_others(self) -> tuple[OtherWriter, ...]:
+        """Those that did not only add rows, which a backfill would bring back."""
+        return tuple(each for each in self.lost_of_others if not each.is_added)
+
+    @property
+    def is_sink_made_again(self) -> bool:
+        """Whether no query has ever written with its ID to the table that was named for the sink."""
+        concerns = self.sink_state.concerns if self.sink_state is not None else ()
+        return self.sink == "delta" and any(kind == "never_written" for kind, _ in concerns)
 
     @property
     def unreadable_output(self) -> str:
@@ -332,7 +350,8 @@ def read_recovery_context(
     points, trouble = _resume(ck, connectors)
     seen, seen_why, place = _seen_sink(ck, connectors)
     fits = answers.get("sink") in (None, seen) or (seen is None and answers.get("sink") in AT_A_PLACE)
-    if place is not None and answers.get("sink_path") is None and fits:
+    is_named = seen is not None or ck.door.is_nothing or answers.get("sink") == "delta"
+    if place is not None and answers.get("sink_path") is None and fits and is_named:
         answers = answers.having(sink_path=place)
     if isinstance(connectors.sink, FileSinkLog) and answers.get("sink_format") is None and fits:
         written_as = common_format(connectors.sink.newest_files)
@@ -383,7 +402,16 @@ def read_recovery_context(
         altered_batches=altered,
         lacks_records=why_not_from_start(ck, connectors) or why_files_gone(ck, connectors) or "",
         changed_files=changed_since_read(ck, connectors) or "",
+        other_writers=_other_writers(ck, connectors, answers.get("sink") or seen),
     )
+
+
+def _other_writers(ck: Checkpoint, connectors: ConnectorAnswers, sink: str | None) -> tuple[OtherWriter, ...]:
+    """Who else has written to the table of the sink."""
+    log = connectors.sink
+    if not isinstance(log, DeltaLog) or sink not in ("delta", *FOREACH):
+        return ()
+    return other_writers(log, ck.query_id, sink)
 
 
 def _watermark_in_force(ck: Checkpoint, committed: int | None, entry: OffsetEntry | None) -> int:
@@ -442,8 +470,10 @@ def _seen_sink(ck: Checkpoint, connectors: ConnectorAnswers) -> tuple[str | None
         return "file", say("recovery.sink_seen_file", url=sink.url), spark_path(sink.url)
     if isinstance(sink, DeltaLog) and ck.door.is_nothing:
         return None, "", spark_path(sink.url)  # which query wrote it nobody knows without the checkpoint
-    if not isinstance(sink, DeltaLog) or ck.query_id not in sink.transactions:
+    if not isinstance(sink, DeltaLog):
         return None, "", None
+    if ck.query_id not in sink.transactions:
+        return None, "", spark_path(sink.url)  # the place that was named, whoever wrote to it
     if any(commit.query_id == ck.query_id for commit in sink.commits().commits):
         return "delta", say("recovery.sink_seen_delta", url=sink.url), spark_path(sink.url)
     return "foreach_txn", say("recovery.sink_seen_txn", url=sink.url), spark_path(sink.url)

@@ -36,6 +36,7 @@ _ORDER = (
     "rewind",
     "repartition",
     "query",
+    "others",
     "counting",
     "kafka",
     "new_checkpoint",

@@ -29,6 +29,7 @@ from core.recovery.context import RecoveryContext, SourcePosition
 from core.recovery.repairs import repair_of
 from core.recovery.restart import may_be_skipped, why_no_restart
 from core.recovery.sinks import NUMBERED_SINKS
+from core.recovery.snapshots import changes_lost
 from core.storage.location import is_below
 
 Method = Literal[
@@ -138,7 +139,29 @@ def _refresh(context: RecoveryContext, option: OptionId) -> Recipe:
             "recovery_options.completeness_by_hand" if pipeline else "recovery_options.completeness_unchecked"
         )
         why = f"{why} {unchecked}"
-    return Recipe(option, True, why, "from_start", starts, new_output=context.flow is None)
+    caution = (*_asked_by_script(context, option), *changes_lost(context))
+    return Recipe(option, True, why, "from_start", starts, new_output=context.flow is None, caution=caution)
+
+
+def _asked_by_script(context: RecoveryContext, option: OptionId) -> tuple[str, ...]:
+    """The values without which the script of a refresh refuses this table, and why."""
+    found = []
+    is_refresh, is_table = option == "full_refresh", context.sink == "delta"
+    if context.is_sink_made_again and not context.is_pipeline:
+        found.append(
+            say("recovery_options.sink_made_again")
+            if is_refresh
+            else say("recovery_options.sink_made_again_backfill")
+        )
+    if lost := context.lost_of_others if is_refresh else context.changed_by_others:
+        who = [each.words for each in lost]
+        if not is_table:
+            found.append(say("recovery_options.others_in_target", who=who))
+        elif is_refresh:
+            found.append(say("recovery_options.others_in_table", who=who))
+        else:
+            found.append(say("recovery_options.others_in_table_backfill", who=who))
+    return tuple(found)
 
 
 def _why_refresh_pipeline(option: OptionId) -> str:

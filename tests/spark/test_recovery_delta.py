@@ -4,6 +4,8 @@ counted row by row."""
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,7 @@ from core.recovery import Answers, OptionId, options, read_recovery_context
 from core.storage import parse_location
 from tests.support import damage
 from tests.support.delta import RUN_SCRIPT, DeltaEngine
-from tests.support.recovery import Outcome, script_for
+from tests.support.recovery import Outcome, fingerprint, script_for
 
 pytestmark = pytest.mark.delta
 
@@ -73,7 +75,13 @@ class Pipeline:
         return {"source": str(self.source), "sink": str(self.sink), "checkpoint": str(self.checkpoint)}
 
     def recover(
-        self, option: OptionId, *, execute: bool = True, given: ConnectorSettings | None = None, **more: str
+        self,
+        option: OptionId,
+        *,
+        execute: bool = True,
+        given: ConnectorSettings | None = None,
+        set_in_script: Mapping[str, object] | None = None,
+        **more: str,
     ) -> Outcome:
         answers = {
             "sink": "delta",
@@ -83,6 +91,12 @@ class Pipeline:
             **more,
         }
         script = script_for(self.checkpoint, option, {"source_complete": "yes", **answers}, self.place, given)
+        for name, value in (set_in_script or {}).items():
+            text, times = re.subn(
+                rf"(?m)^{name} = \w+", f"{name} = {value!r}", script.read_text("utf-8"), count=1
+            )
+            assert times == 1
+            script.write_text(text, encoding="utf-8")
         status, output = self.engine.run(RUN_SCRIPT, path=str(script), execute=execute)
         return Outcome(status, output)
 
@@ -203,6 +217,114 @@ def test_full_refresh_refuses_a_table_whose_properties_the_new_one_would_not_hav
     done = pipeline.recover("full_refresh")
     assert done.status == 4 and "delta.appendOnly = true" in done.output, done.output
     assert pipeline.ids() == list(range(30))
+
+
+OTHERS = """
+from pathlib import Path
+table, place = args["table"], Path(args["table"]).parent
+insert = "INSERT INTO delta.`{}` VALUES (1000), (1001)".format(table)
+if args["how"] == "query":
+    frame = spark.readStream.format("delta").load(args["source"]).selectExpr("id + 500 as id")
+    writer = frame.writeStream.format("delta").option("checkpointLocation", str(place / "other_ck"))
+    writer.trigger(availableNow=True).start(table).awaitTermination()
+if args["how"] == "insert":
+    spark.sql(insert)
+if args["how"] == "restored":
+    version = spark.sql(f"DESCRIBE HISTORY delta.`{table}` LIMIT 1").first()["version"]
+    spark.sql(insert)
+    spark.sql(f"RESTORE TABLE delta.`{table}` TO VERSION AS OF {version}")
+if args["how"] == "update":
+    spark.sql(f"UPDATE delta.`{table}` SET id = 2000 WHERE id = 3")
+if args["how"] == "kept":
+    spark.sql(f"OPTIMIZE delta.`{table}`")
+    spark.sql(f"ALTER TABLE delta.`{table}` ADD COLUMNS (note STRING)")
+    spark.sql(f"DELETE FROM delta.`{table}` WHERE id = 12345")
+result = 0
+"""
+OWN = list(range(40))
+"""What a refresh gives, the waiting rows included."""
+
+
+def test_full_refresh_refuses_a_table_to_which_another_query_writes_or_leaves_it_as_it_is(
+    delta: DeltaEngine, tmp_path: Path
+) -> None:
+    pipeline = Pipeline(delta, tmp_path, forget=False)
+    delta.run(OTHERS, how="query", source=str(pipeline.source), table=str(pipeline.sink))
+    before = fingerprint(pipeline.sink, pipeline.checkpoint)
+    everything = sorted([*range(30), *range(500, 540)])
+    assert pipeline.ids() == everything
+    for execute in (False, True):
+        done = pipeline.recover("full_refresh", execute=execute)
+        assert done.status == 4, done.output
+        assert "Others have written to" in done.output and "40 rows in version" in done.output
+        assert "query " in done.output and "REFRESH_INTO" in done.output and "ACCEPT_LOSS" in done.output
+    assert fingerprint(pipeline.sink, pipeline.checkpoint) == before
+
+    into = tmp_path / "refreshed"
+    done = pipeline.recover("full_refresh", set_in_script={"REFRESH_INTO": str(into)})
+    assert done.status == 5, done.output  # rows of a Delta source are not counted by the script
+    assert "Others have written" not in done.output
+    assert (pipeline.ids(into), pipeline.ids()) == (OWN, everything)
+
+
+def test_full_refresh_says_what_others_did_to_the_table_and_is_lost_by_it(
+    delta: DeltaEngine, tmp_path: Path
+) -> None:
+    pipeline = Pipeline(delta, tmp_path, forget=False)
+    delta.run(OTHERS, how="insert", source=str(pipeline.source), table=str(pipeline.sink))
+    done = pipeline.recover("full_refresh")
+    assert (done.status, "WRITE (2 rows in version 3)" in done.output) == (4, True), done.output
+    done = pipeline.recover("full_refresh", set_in_script={"ACCEPT_LOSS": True})
+    assert done.status == 5, done.output
+    assert "NOT CHECKED: what others wrote to" in done.output, done.output
+    assert "WRITE (2 rows in version 3). It is still in" in done.output
+    assert pipeline.ids() == OWN
+    status, again = delta.run(RUN_SCRIPT, path=str(tmp_path / "recover_full_refresh.py"), execute=True)
+    assert (status, "WRITE (2 rows in version 3)" in again) == (5, True), again
+
+
+@pytest.mark.parametrize("how", ["kept", "restored"])
+def test_full_refresh_is_not_stopped_by_what_changes_no_row_or_was_undone(
+    delta: DeltaEngine, tmp_path: Path, how: str
+) -> None:
+    pipeline = Pipeline(delta, tmp_path, forget=False)
+    delta.run(OTHERS, how=how, source=str(pipeline.source), table=str(pipeline.sink))
+    more = {"SINK_IS_OURS": True} if how == "restored" else {}
+    done = pipeline.recover("full_refresh", set_in_script=more)
+    assert (done.status, "thers" in done.output) == (5, False), done.output
+    assert pipeline.ids() == OWN
+
+
+def test_a_backfill_brings_back_what_others_added_and_refuses_what_they_changed(
+    delta: DeltaEngine, tmp_path: Path
+) -> None:
+    pipeline = Pipeline(delta, tmp_path, forget=False)
+    delta.run(OTHERS, how="insert", source=str(pipeline.source), table=str(pipeline.sink))
+    done = pipeline.recover("backup_and_backfill", execute=False, backfill_keys="id")
+    assert (done.status, "Others have added rows to" in done.output) == (0, True), done.output
+    delta.run(OTHERS, how="update", source=str(pipeline.source), table=str(pipeline.sink))
+    done = pipeline.recover("backup_and_backfill", execute=False, backfill_keys="id")
+    assert (done.status, "UPDATE (1 rows in version 4)" in done.output) == (4, True), done.output
+
+
+def test_full_refresh_of_a_foreach_batch_table_refuses_what_another_query_wrote(
+    delta: DeltaEngine, tmp_path: Path
+) -> None:
+    pipeline = Pipeline(delta, tmp_path, forget=False)
+    target = tmp_path / "target"
+    pipeline.query.write_text(
+        "def transform(df):\n    return df.select('id')\n"
+        "def write_batch(df, batch_id):\n"
+        f"    df.write.format('delta').mode('append').save({str(target)!r})\n",
+        encoding="utf-8",
+    )
+    delta.run("spark.range(30).write.format('delta').save(args['t'])\nresult = 0", t=str(target))
+    more = {"sink": "foreach_append", "sink_path": str(target), "sink_format": "delta"}
+    done = pipeline.recover("full_refresh", execute=False, **more)
+    assert done.status == 0, done.output
+    delta.run(OTHERS, how="query", source=str(pipeline.source), table=str(target))
+    done = pipeline.recover("full_refresh", execute=False, **more)
+    assert (done.status, "let write_batch write to a new one" in done.output) == (4, True), done.output
 
 
 def test_full_refresh_writes_the_table_anew_and_keeps_the_old_one(delta: DeltaEngine, tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from core.recovery.kit.new_checkpoint import (
     old_log,
     whole_of_new,
 )
+from core.recovery.kit.others import Others, in_words
 from core.recovery.kit.query import QueryRun, check_transform, partition_columns, run_to_the_end, stream
 from core.recovery.kit.run import check_new_place, check_unmoved
 from core.recovery.kit.sink import check_sink_is_ours
@@ -34,6 +35,7 @@ class Refresh:
         self.run, self.is_with_backfill = run, is_with_backfill
         is_renamed = bool(run.aside_checkpoint) and run.files.exists(run.aside_checkpoint)
         self.old = run.aside_checkpoint if is_renamed else run.old_checkpoint
+        self.of_others: list[str] = []  # what others wrote and the new output lacks, or nobody knows
 
     def look(self) -> None:
         """Refuses what does not fit; not again where an earlier run has begun."""
@@ -67,6 +69,39 @@ class Refresh:
             raise Refused(
                 f"{reason} To leave that place as it is, name a new directory in REFRESH_INTO."
             ) from reason
+        self.check_others()
+
+    def check_others(self) -> None:
+        """Refuses a table to which others have written: no source of this query has their rows. A backfill
+        brings back the rows that they added, and not what they changed or deleted."""
+        run, others = self.run, Others(self.run, self.old)
+        lost = others.changed if self.is_with_backfill else others.written
+        self.of_others = others.not_known
+        if not lost:
+            if others.written:
+                show(
+                    f"Others have added rows to {run.sink_path} too: {in_words(others.written)}. Those whose "
+                    "key the new table does not have are added again from the old one."
+                )
+            return
+        if run.accept_loss:
+            text = f"what others wrote to {run.sink_path}: the new table does not have it: {in_words(lost)}"
+            self.of_others = [f"{text}. It is still in {run.aside_output}", *self.of_others]
+            return
+        beside = (
+            "To leave the table as it is, use the full refresh with a new directory in REFRESH_INTO"
+            if self.is_with_backfill
+            else "To leave the table as it is, name a new directory in REFRESH_INTO"
+        )
+        if run.sink != "delta":
+            beside = (
+                "To leave the table as it is, let write_batch write to a new one and name it in SINK_PATH"
+            )
+        raise Refused(
+            f"Others have written to {run.sink_path} too, and a full refresh would lose what they did: "
+            f"{in_words(lost)}. {beside}. If it may be lost, or an earlier checkpoint of this query did it, "
+            "set ACCEPT_LOSS = True."
+        )
 
     def check_places(self) -> None:
         """The old output is renamed: nothing else may lie in it."""
@@ -177,14 +212,15 @@ class Refresh:
         if record is None:
             self.check_ours()
             columns = partition_columns(run) if run.sink_path else []
-            record = {"partition_by": columns, "source_checks": checks_of_source}
+            record = {"partition_by": columns, "source_checks": checks_of_source, "others": self.of_others}
         if not run.is_made:
-            run.write_record({name: record[name] for name in ("partition_by", "source_checks")})
+            run.write_record({name: record[name] for name in ("partition_by", "source_checks", "others")})
             self.set_aside()
             run.files.make(run.new_checkpoint)
             checks += checks_of_source
         else:  # what the first run could not prove stays unproven
             checks += [(good, text) for good, text in record["source_checks"]]
+        checks += [(None, text) for text in record["others"]]
         shown = listed_by_source(run)
         starts = {source["key"]: source["start"] for source in run.sources}
         run_to_the_end(run, stream(run, starts), record["partition_by"])
