@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -90,7 +91,8 @@ class Pipeline:
             "source.0.path": str(self.source),
             **more,
         }
-        script = script_for(self.checkpoint, option, {"source_complete": "yes", **answers}, self.place, given)
+        answers = {"source_complete": "yes", **{name: text for name, text in answers.items() if text}}
+        script = script_for(self.checkpoint, option, answers, self.place, given)
         for name, value in (set_in_script or {}).items():
             text, times = re.subn(
                 rf"(?m)^{name} = \w+", f"{name} = {value!r}", script.read_text("utf-8"), count=1
@@ -325,6 +327,60 @@ def test_full_refresh_of_a_foreach_batch_table_refuses_what_another_query_wrote(
     delta.run(OTHERS, how="query", source=str(pipeline.source), table=str(target))
     done = pipeline.recover("full_refresh", execute=False, **more)
     assert (done.status, "let write_batch write to a new one" in done.output) == (4, True), done.output
+
+
+def test_a_table_that_was_dropped_and_made_again_asks_for_a_value_and_is_then_written(
+    delta: DeltaEngine, tmp_path: Path
+) -> None:
+    pipeline = Pipeline(delta, tmp_path, forget=False)
+    shutil.rmtree(pipeline.sink)
+    made = "spark.sql(f'CREATE TABLE delta.`{args[\"t\"]}` (id BIGINT) USING delta')\nresult = 0"
+    delta.run(made, t=str(pipeline.sink))
+    given = ConnectorSettings(sink=parse_location(str(pipeline.sink)))
+    more = {"sink_path": "", "query_file": str(pipeline.query)}
+    done = pipeline.recover("full_refresh", given=given, **more)
+    assert (done.status, "SINK_IS_OURS = True" in done.output) == (4, True), done.output
+    done = pipeline.recover("full_refresh", given=given, set_in_script={"SINK_IS_OURS": True}, **more)
+    assert done.status == 5, done.output  # rows of a Delta source are not counted by the script
+    assert pipeline.ids() == OWN
+
+
+CHANGES = """
+table = args["source"]
+spark.sql(f"CREATE TABLE delta.`{table}` (id BIGINT) USING delta TBLPROPERTIES (delta.enableChangeDataFeed = true)")
+spark.range(0, 3).coalesce(1).write.format("delta").mode("append").save(table)
+spark.sql(f"UPDATE delta.`{table}` SET id = 10 WHERE id = 1")
+spark.sql(f"DELETE FROM delta.`{table}` WHERE id = 2")
+frame = spark.readStream.format("delta").option("readChangeFeed", "true").option("startingVersion", "0").load(table)
+writer = frame.select("id", "_change_type").writeStream.format("delta").option("checkpointLocation", args["checkpoint"])
+writer.trigger(availableNow=True).start(args["sink"]).awaitTermination()
+result = 0
+"""
+CHANGED = (
+    "result = sorted([row[0], row[1]] for row in"
+    " spark.read.format('delta').load(args['table']).select('id', '_change_type').collect())"
+)
+
+
+@pytest.mark.parametrize("start", [None, "0"])
+def test_a_refresh_of_a_change_feed_has_all_changes_only_with_its_starting_version(
+    delta: DeltaEngine, tmp_path: Path, start: str | None
+) -> None:
+    pipeline = Pipeline.__new__(Pipeline)
+    pipeline.engine, pipeline.place = delta, tmp_path
+    pipeline.source, pipeline.sink = tmp_path / "source", tmp_path / "sink"
+    pipeline.checkpoint, pipeline.query = tmp_path / "checkpoint", tmp_path / "query.py"
+    pipeline.query.write_text("def transform(df):\n    return df.select('id', '_change_type')\n", "utf-8")
+    delta.run(CHANGES, **pipeline.places())
+    before = delta.run(CHANGED, table=str(pipeline.sink))
+    assert len(before) == 6  # three inserts, both sides of the update, the delete
+    given = {"source.0.option.readChangeFeed": "true"}
+    if start is not None:
+        given["source.0.option.startingVersion"] = start
+    done = pipeline.recover("full_refresh", **given)
+    assert done.status == 5, done.output
+    after = delta.run(CHANGED, table=str(pipeline.sink))
+    assert after == (before if start is not None else [[0, "insert"], [10, "insert"]])
 
 
 def test_full_refresh_writes_the_table_anew_and_keeps_the_old_one(delta: DeltaEngine, tmp_path: Path) -> None:
