@@ -470,3 +470,19 @@ def test_a_log_that_may_be_one_of_several_lines_is_not_missed(tmp_path: Path, co
         assert answer.data.overwrite == ("unknown" if len(commits) == 4 else "exact")
     shutil.rmtree(tmp_path / "sources/1")
     assert said(tmp_path).outcome != "fail"  # all three may be one DataFrame
+
+
+@pytest.mark.parametrize("content", [files_entry(4), "v1\n"])
+@pytest.mark.parametrize("commits", [range(5), range(4)])
+def test_an_entry_after_the_newest_offset_that_names_no_file_repeats_nothing(
+    tmp_path: Path, content: str, commits: range
+) -> None:
+    write(files_checkpoint(tmp_path, commits=commits), {"sources/0/5": content})
+    answer = said(tmp_path, new_data="yes")
+    assert [(risk.id, risk.weight) for risk in answer.risks] == [("SOURCE_LOG_ONE_AHEAD", "note")]
+
+
+def test_an_entry_before_the_newest_offset_counts_also_beside_one_after_it(tmp_path: Path) -> None:
+    write(files_checkpoint(tmp_path), {"sources/0/2": "v1", "sources/0/5": "v1"})
+    risk = next(risk for risk in said(tmp_path).risks if risk.id == "SOURCE_LOG_INCOMPLETE")
+    assert "sources/0/2 names no input file for entry 2:" in risk.sentence
