@@ -19,6 +19,12 @@ SENTENCES: dict[str, str] = {
         "Query ID, newest commit, its offsets and those before it, the state version of every partition, the"
         " file source logs; then Spark's own state reader loads every partition."
     ),
+    "verify_unread": "Compare every file by content, and look for what a start reads.",
+    "verify_why_unread": (
+        "Query ID, newest commit, its offsets and those before it, the state version of every partition, the"
+        " file source logs. Spark {spark} has no state reader: the first start loads the state; the script"
+        " names it as not checked and ends with exit status 5 at best."
+    ),
     "manifest": "Write the list of the files with size and SHA-256 beside the copy.",
     "manifest_why": "The restore compares with it. Nothing is written into the directories of Spark.",
     "mistake": (

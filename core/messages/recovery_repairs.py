@@ -229,6 +229,12 @@ SENTENCES: dict[str, str] = {
     ),
     "load_state": "Load the state after batch {batch} with the state reader of Spark.",
     "load_state_why": "Every partition of every store, before anything is copied, and again from the copy.",
+    "state_unread": (
+        "The state after batch {batch} is not loaded before the start: Spark {spark} has no state reader."
+    ),
+    "state_unread_why": (
+        "The first start loads it. The script names it as not checked and ends with exit status 5 at best."
+    ),
     "copy_up_to": (
         "Copy the checkpoint to a new location up to batch {batch}: offsets, commits, state of this and"
         " earlier batches, and the source logs."

@@ -14,7 +14,7 @@ from urllib.parse import unquote
 from core.analysis.forecast import Forecast, Query, forecast, read_forecast
 from core.analysis.forecast.contents import judge_contents, needed_files
 from core.analysis.forecast.kept_state import kept_state
-from core.analysis.forecast.versions import OLDEST, parse_version
+from core.analysis.forecast.versions import OLDEST, V40, parse_version
 from core.checkpoint import Checkpoint, Source
 from core.checkpoint.model import CommitEntry, FileLogEntry, OffsetEntry
 from core.checkpoint.operator_metadata import AGGREGATES
@@ -246,6 +246,13 @@ class RecoveryContext:
             return False
         mode = self.answers.get("output_mode") or ("append" if self.watermark_ms else "update")
         return mode != "append" or not combined <= set(AGGREGATES)
+
+    @property
+    def spark_without_reader(self) -> str | None:
+        """The Spark of the next start where that has no state reader (before 4.0); None for a newer one."""
+        spark = self.forecast.spark if self.forecast is not None else None
+        version = parse_version(spark) if spark is not None else None
+        return spark if version is not None and version < V40 else None
 
     @property
     def input_gone(self) -> str:

@@ -19,6 +19,7 @@ from core.recovery import OPTION_IDS, Answers, generate, read_recovery_context
 from core.recovery.code import SCRIPTS, WITH_BACKFILL
 from core.recovery.kit import KIT_MARK, ending, files, kafka, kit_of, run, sink, starting, words
 from core.recovery.kit.backfill import Backfill
+from core.recovery.kit.backup import Backup
 from core.recovery.kit.carrying_out import arguments_of, carry_out, run_of
 from core.recovery.kit.copying import Copy, check_unused
 from core.recovery.kit.older_files import is_out_of_order
@@ -55,6 +56,10 @@ class Disk:
 
     def __init__(self, root: Path) -> None:
         self.root = root
+
+    @staticmethod
+    def is_inside(one: str, other: str) -> bool:
+        return one.startswith(f"{other}/")
 
     def names(self, place: str) -> list[str]:
         directory = self.root / place.lstrip("/")
@@ -520,6 +525,23 @@ def test_a_state_that_this_spark_does_not_read_is_not_checked_for_the_one_true_r
     assert good is None and "default: Spark 4.0.1 does not read rows of it as they are; the first" in text
     (found,) = placed(made, "/old", 0, parts_of(operators), 1)
     assert found.line()[0] is None and "offsets/0 does not have spark.sql.shuffle.partitions" in found.why_not
+
+
+@pytest.mark.parametrize(("version", "is_said"), [("3.5.9", True), ("4.0.1", False)])
+def test_a_dry_run_says_already_that_this_spark_does_not_load_the_state(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], version: str, is_said: bool
+) -> None:
+    put(tmp_path, old__offsets__1="x", old__commits__1="x", old__state__0__0__2="x")
+    made = on(tmp_path)
+    made._spark = SimpleNamespace(version=version)
+    Backup(made, {}, False).look()
+    text = "NOT CHECKED: the state: Spark 3.5.9 has no state reader; the first start loads it"
+    assert (text in capsys.readouterr().out) is is_said
+    (tmp_path / "old/state/0/0/2").unlink()
+    (tmp_path / "old/state/0/0").rmdir()
+    (tmp_path / "old/state/0").rmdir()
+    Backup(made, {}, False).look()
+    assert "NOT CHECKED" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(("commit", "is_checked"), [('v1\n{"nextBatchWatermarkMs":5}', True), ("", False)])

@@ -11,11 +11,13 @@ from pathlib import Path
 import pytest
 
 from core.analysis.findings import findings
+from core.analysis.forecast import forecast
 from core.checkpoint import Checkpoint
 from core.checkpoint.rewind import rewind
 from core.errors import AnswerError
 from core.recovery import Answers, Option, generate, options, plan, questions, read_recovery_context
 from core.recovery.answers import RepairId
+from core.recovery.recipe import recipe
 from core.recovery.repairs import REPAIRS
 from tests.support.build import copy_sample
 from tests.unit.test_recovery_judgement import file_checkpoint, kafka_checkpoint, make
@@ -52,6 +54,21 @@ def test_the_newest_batch_that_every_partition_can_rebuild_is_the_default(tmp_pa
         2,
         "2 files",
     )
+
+
+@pytest.mark.parametrize("option_id", ["rewind", "backup", "restore_backup"])
+def test_a_plan_for_a_spark_without_a_state_reader_promises_no_look_with_it(
+    tmp_path: Path, option_id: RepairId
+) -> None:
+    ck = broken(tmp_path)
+    for spark, is_promised in (("3.5", False), ("4.3", True)):
+        answers = Answers({"sink": "foreach_merge", "platform": "pyspark"})
+        context = read_recovery_context(ck, answers, restart=forecast(ck, spark))
+        made = " ".join(
+            f"{step.title} {step.why}" for step in plan(context, recipe(context, option_id)).steps
+        )
+        assert ("Spark 3.5 has no state reader" in made) is not is_promised
+        assert ("with the state reader of Spark" in made or "state reader loads every" in made) is is_promised
 
 
 def test_a_batch_that_is_not_kept_is_refused_with_the_range(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from core.recovery.kit.files import Files
 from core.recovery.kit.older_files import check_older_files
 from core.recovery.kit.placement import Placed, placed_in, refuse_twice
 from core.recovery.kit.run import Run
-from core.recovery.kit.starting import absolute_paths, check_start, newest_in
+from core.recovery.kit.starting import absolute_paths, check_start, newest_in, show_unread_state
 from core.recovery.kit.words import Checks, Refused, Unfit, show
 
 COPY_ORDER = ["commits", "metadata", "state", "offsets", "sources"]
@@ -43,6 +43,7 @@ class Backup:
                 raise Refused(f"{one} lies inside {other}. Choose another location for BACKUP.")
         if not files.exists(place):
             show(f"The backup will be made in {place}; the newest batch that is committed now is {newest}.")
+            show_unread_state(self.run, checkpoint)
             return None
         if not files.exists(self.manifest_place):
             raise Refused(
@@ -55,6 +56,7 @@ class Backup:
                 f"{place} is a backup of {manifest['checkpoint']}. Choose another location for BACKUP."
             )
         show(f"{place} was made before, after batch {manifest['batch']}; it is verified again.")
+        show_unread_state(self.run, place)
         return manifest
 
     def make(self) -> dict[str, Any]:

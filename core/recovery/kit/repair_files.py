@@ -12,7 +12,7 @@ from core.recovery.kit.older_files import check_older_files
 from core.recovery.kit.run import Run, check_apart, check_unmoved, under_another_name
 from core.recovery.kit.session import check_connectors
 from core.recovery.kit.sink import delta_history, sink_numbers
-from core.recovery.kit.starting import absolute_paths, newest_in, with_new_paths
+from core.recovery.kit.starting import absolute_paths, newest_in, show_unread_state, with_new_paths
 from core.recovery.kit.words import Checks, Refused, show
 
 OR_OPTION = "Correct SINK_PATH, or choose another option."
@@ -69,6 +69,7 @@ class RepairedFiles:
         if self.run.read_record() is None or not self.run.is_made:
             for good, text in self.check_sink():
                 show(f"{'Sink' if good else 'Sink, NOT CHECKED'}: {text}")
+            show_unread_state(self.run, self.run.old_checkpoint)
 
     def make(self) -> dict[str, Any]:
         """The copy, unless an earlier run made it; gives its record. Refuses when the query has run with

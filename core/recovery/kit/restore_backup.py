@@ -12,7 +12,7 @@ from core.recovery.kit.placement import Placed, placed_in, refuse_twice
 from core.recovery.kit.read_again import files_again, not_asked
 from core.recovery.kit.run import Run, check_apart, under_another_name
 from core.recovery.kit.sink import delta_history, sink_numbers
-from core.recovery.kit.starting import newest_in, offset_file, with_new_paths
+from core.recovery.kit.starting import newest_in, offset_file, show_unread_state, with_new_paths
 from core.recovery.kit.words import Checks, Refused, show
 
 OR_SINK = "Correct SINK_PATH, restore the sink to the same batch too, or use a new output."
@@ -77,6 +77,7 @@ class Restored:
         """For the dry run, as long as the query has not run with the restored checkpoint."""
         batch = self.manifest["batch"]
         show(f"The backup was made after batch {batch}; the restored query begins with batch {batch + 1}.")
+        show_unread_state(self.run, self.backup)
         if self.earlier_run() is None or not self.has_run():
             for good, text in self.check_sink():
                 show(f"{'Sink' if good else 'Sink, NOT CHECKED'}: {text}")

@@ -28,7 +28,7 @@ from core.recovery.kit.read_again import newest_entry, not_asked
 from core.recovery.kit.reading_state import reader_settings, root_cause, session_settings
 from core.recovery.kit.run import Run
 from core.recovery.kit.sink import check_sink_is_ours, sink_numbers
-from core.recovery.kit.starting import join_reads
+from core.recovery.kit.starting import join_reads, show_unread_state, unread_state
 from core.recovery.kit.words import Checks, Refused, is_hidden, show
 
 STATE_FILE = re.compile(
@@ -204,6 +204,8 @@ class State:
                     show(f"State of {each.part} after batch {self.to_batch}: {each.rows} rows")
             for good, text in self.lines():
                 show(f"{'State' if good else 'NOT CHECKED'}: {text}")
+        elif self.operators:
+            show_unread_state(run, old)
         self.sst_files = self.check_sst_files(wanted)
         self.older = check_older_files(run, old, self.to_batch)
         for _, text in self.older:
@@ -255,8 +257,7 @@ class State:
         if not self.operators:
             return []
         if not self.has_reader:
-            text = f"the state: Spark {self.run.spark.version} has no state reader"
-            return [(None, f"{text}; the first start loads it"), *self.older]
+            return [*unread_state(self.run.spark), *self.older]
         checks: Checks = [*self.older]
         if self.rows:
             try:

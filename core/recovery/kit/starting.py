@@ -11,7 +11,7 @@ from typing import Any
 
 from core.recovery.kit.files import Files, log_entries
 from core.recovery.kit.run import Run
-from core.recovery.kit.words import Checks, first_line
+from core.recovery.kit.words import Checks, first_line, show
 
 STATE_FORMAT_CONF = "spark.sql.streaming.stateStore.checkpointFormatVersion"
 
@@ -178,6 +178,20 @@ def state_reads(spark: Any, files: Files, place: str) -> dict[tuple[str, str], d
     return wanted
 
 
+def unread_state(spark: Any) -> Checks:
+    """That a Spark without a state reader does not load the state; nothing in a newer one."""
+    if int(spark.version.split(".")[0]) >= 4:
+        return []
+    return [(None, f"the state: Spark {spark.version} has no state reader; the first start loads it")]
+
+
+def show_unread_state(run: Run, place: str) -> None:
+    """The same of the state in ``place``, before anything is done."""
+    if run.files.names(f"{place}/state"):
+        for _, text in unread_state(run.spark):
+            show(f"NOT CHECKED: {text}")
+
+
 def check_state_loads(run: Run, place: str) -> Checks:
     """Spark's state reader loads every partition of every operator at the newest commit."""
     spark, files = run.spark, run.files
@@ -186,8 +200,9 @@ def check_state_loads(run: Run, place: str) -> Checks:
         return [(True, "there is no committed state")]
     if committed is None:
         return [(None, "the state: nothing is committed")]
-    if int(spark.version.split(".")[0]) < 4:
-        return [(None, f"the contents of the state: Spark {spark.version} has no state reader")]
+    unread = unread_state(spark)
+    if unread:
+        return unread
     before = spark.conf.get(STATE_FORMAT_CONF, None)
     spark.conf.set(STATE_FORMAT_CONF, str(state_format_of(files, place)))
     checks: Checks = []

@@ -10,7 +10,7 @@ from __future__ import annotations
 from core.messages import say
 from core.recovery.context import RecoveryContext
 from core.recovery.model import Cells, PlanStep, cell
-from core.recovery.repairs.checkpoint_values import checkpoint_constants
+from core.recovery.repairs.checkpoint_values import checkpoint_constants, why_verified
 from core.recovery.repairs.model import Effect, Judged, Repair
 from core.recovery.sinks import Behaviour
 
@@ -48,7 +48,12 @@ def _steps(context: RecoveryContext) -> tuple[PlanStep, ...]:
     return (
         PlanStep(say("recovery_backup.copy"), say("recovery_backup.copy_why")),
         PlanStep(say("recovery_backup.cut"), say("recovery_backup.cut_why")),
-        PlanStep(say("recovery_backup.verify"), say("recovery_backup.verify_why")),
+        PlanStep(
+            say("recovery_backup.verify_unread")
+            if context.has_state and context.spark_without_reader
+            else say("recovery_backup.verify"),
+            why_verified(context),
+        ),
         PlanStep(say("recovery_backup.manifest"), say("recovery_backup.manifest_why")),
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.messages import say
+from core.messages import Sentence, say
 from core.recovery.context import RecoveryContext
 from core.recovery.model import Constant
 
@@ -18,6 +18,14 @@ def checkpoint_constants(context: RecoveryContext) -> tuple[Constant, ...]:
         Constant("FILE_SOURCES", logs, say("recovery_code.file_sources")),
         Constant("ASYNC_PROGRESS", context.is_async, say("recovery_code.async_progress")),
     )
+
+
+def why_verified(context: RecoveryContext) -> Sentence:
+    """What of a whole checkpoint is verified; a Spark without a state reader does not load the state."""
+    spark = context.spark_without_reader if context.has_state else None
+    if spark is not None:
+        return say("recovery_backup.verify_why_unread", spark=spark)
+    return say("recovery_backup.verify_why")
 
 
 def not_asked_constant(context: RecoveryContext) -> Constant:

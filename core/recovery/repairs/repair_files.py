@@ -11,7 +11,7 @@ from core.recovery.context import RecoveryContext
 from core.recovery.file_repair_plan import FileRepair, FileRepairs
 from core.recovery.file_repairs import file_repairs
 from core.recovery.model import Cells, Constant, PlanStep, cell
-from core.recovery.repairs.checkpoint_values import checkpoint_constants
+from core.recovery.repairs.checkpoint_values import checkpoint_constants, why_verified
 from core.recovery.repairs.model import Effect, Judged, Repair
 from core.recovery.repairs.sink_values import sink_constants
 from core.recovery.restart import matters_at_sink, repeats_and_loses
@@ -166,7 +166,7 @@ def _steps(context: RecoveryContext) -> tuple[PlanStep, ...]:
         PlanStep(say("recovery_plan.stop"), say("recovery_plan.stop_why", batch=context.last_committed)),
         PlanStep(say("file_repairs.copy"), say("file_repairs.copy_why")),
         *changes,
-        PlanStep(say("file_repairs.verify"), say("recovery_backup.verify_why")),
+        PlanStep(say("file_repairs.verify"), why_verified(context)),
         PlanStep(say("recovery_backup.start"), say("recovery_backup.start_why")),
     )
 

@@ -10,7 +10,7 @@ from core.messages import say
 from core.recovery.context import RecoveryContext
 from core.recovery.model import Cells, Constant, PlanStep, cell
 from core.recovery.on_s3 import has_versions
-from core.recovery.repairs.checkpoint_values import checkpoint_constants, not_asked_constant
+from core.recovery.repairs.checkpoint_values import checkpoint_constants, not_asked_constant, why_verified
 from core.recovery.repairs.model import Effect, Judged, Repair
 from core.recovery.repairs.sink_values import sink_constants
 from core.recovery.sinks import Behaviour
@@ -68,7 +68,7 @@ def _steps(context: RecoveryContext) -> tuple[PlanStep, ...]:
         PlanStep(say("recovery_backup.compare"), say("recovery_backup.compare_why")),
         PlanStep(say("recovery_backup.compare_sink"), say("recovery_backup.compare_sink_why")),
         PlanStep(say("recovery_backup.restore"), say("recovery_backup.restore_why")),
-        PlanStep(say("recovery_backup.verify_restored"), say("recovery_backup.verify_why")),
+        PlanStep(say("recovery_backup.verify_restored"), why_verified(context)),
         PlanStep(say("recovery_backup.start"), say("recovery_backup.start_why")),
     )
 

@@ -341,9 +341,7 @@ def _steps(context: RecoveryContext) -> tuple[PlanStep, ...]:
             )
         )
     if context.has_state:
-        steps.append(
-            PlanStep(say("recovery_repairs.load_state", batch=batch), say("recovery_repairs.load_state_why"))
-        )
+        steps.append(_load_state(context))
     return (
         *steps,
         PlanStep(
@@ -358,6 +356,16 @@ def _steps(context: RecoveryContext) -> tuple[PlanStep, ...]:
             say("recovery_repairs.start_same_why", batch=(batch or 0) + 1, ids=ids),
         ),
     )
+
+
+def _load_state(context: RecoveryContext) -> PlanStep:
+    batch, spark = _batch(context), context.spark_without_reader
+    if spark is not None:
+        return PlanStep(
+            say("recovery_repairs.state_unread", batch=batch, spark=spark),
+            say("recovery_repairs.state_unread_why"),
+        )
+    return PlanStep(say("recovery_repairs.load_state", batch=batch), say("recovery_repairs.load_state_why"))
 
 
 def _before_after(context: RecoveryContext) -> tuple[BeforeAfter, ...]:
