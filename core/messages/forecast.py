@@ -94,9 +94,9 @@ SENTENCES: dict[str, str] = {
     "then_fails": "The batch after it fails: {why}.",
     "then_fails_later": "The first batch that the output does not skip, {batch_id}, fails: {why}.",
     "then_spoiled": (
-        "The failed start leaves offsets/{batch_id} with the SQL configs of Spark {spark}. The recovery"
-        " option rewind leaves it out: do that before you start the query again with the Spark that wrote"
-        " this checkpoint."
+        "The failed start leaves offsets/{batch_id} without {keys:listed}, which Spark {spark} does not know"
+        " and with which the state was written. The recovery option rewind leaves that file out: do that"
+        " before you start the query again with the Spark that wrote this checkpoint."
     ),
     "then_each_start": (
         "Every further start fails the same way: the sink gets these rows once more each time."

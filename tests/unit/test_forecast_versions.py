@@ -33,6 +33,9 @@ ROCKSDB = {
 }
 
 
+PARTITIONS_2 = {"spark.sql.shuffle.partitions": "2"}
+
+
 class Written:
     """A checkpoint of which only the writer is known."""
 
@@ -145,7 +148,7 @@ def test_a_dedup_key_that_the_older_spark_orders_the_same_is_safe(tmp_path: Path
 def test_going_back_from_4_3_with_columns_of_several_types_fails(tmp_path: Path) -> None:
     answer = said(dedup(tmp_path, ["string", "long", "string", "long", "string"]), "4.0")
     assert answer.error is not None and answer.error.condition == "STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE"
-    assert answer.then is not None and "offsets/5 with the SQL configs of Spark 4.0" in answer.then
+    assert answer.then is not None and "offsets/5 without spark.sql.dropDuplicates" in answer.then
 
 
 IN_3_5_CONF = {**CONF_3_5, "spark.sql.shuffle.partitions": "2"}
@@ -238,6 +241,31 @@ def test_row_checksums_in_rocksdb_hide_the_state_from_3_5(
     if outcome == "resume":
         assert [risk.id for risk in answer.risks] == ["VERSION_TRAP"]
         assert "computes as if the state were empty" in answer.sentence and answer.data.append == "unknown"
+
+
+MIXED = ["long", "string", "double", "string", "integer"]
+
+
+def test_a_failed_start_that_leaves_out_settings_of_the_state_asks_for_a_rewind(tmp_path: Path) -> None:
+    """Seen with a dropDuplicates of five columns, and with row checksums: written by 4.3, a start of 3.5.9
+    failed, and then 4.3 failed on them too."""
+    answer = said(dedup(tmp_path, MIXED, names=GIVEN), "3.5")
+    assert (answer.outcome, answer.fails_at) == ("fail", "batch") and answer.then is not None
+    assert "without spark.sql.dropDuplicates.deterministicKeyOrder.enabled, which Spark 3.5" in answer.then
+
+
+def test_so_does_one_without_the_row_checksums_of_the_state(tmp_path: Path) -> None:
+    conf = stateful_conf(**{"spark.sql.streaming.stateStore.rowChecksum.enabled": "true"}, **ROCKSDB)
+    files_checkpoint(tmp_path, conf=conf)
+    with_state(tmp_path, range(1, 6), kind="zip")
+    answer = said(tmp_path, "4.0")
+    assert answer.then is not None and "without spark.sql.streaming.stateStore.rowChecksum" in answer.then
+
+
+def test_after_a_failed_start_of_a_newer_version_the_writer_goes_on(tmp_path: Path) -> None:
+    """Seen with 3.5.9, 4.3 and 3.5.9: the failed start pins the old values, and each row came once."""
+    answer = said(dedup(tmp_path, MIXED, conf={**CONF_3_5, **PARTITIONS_2}, names=IN_3_5), "4.0")
+    assert (answer.outcome, answer.fails_at, answer.then) == ("fail", "batch", None)
 
 
 @pytest.mark.parametrize(("layout", "outcome"), [("2", "resume"), ("3", "fail"), ("4", "fail")])

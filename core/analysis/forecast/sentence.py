@@ -8,6 +8,7 @@ from core.analysis.forecast.input_files import planned_files
 from core.analysis.forecast.model import DataEffect, FailsAt, SparkError
 from core.analysis.forecast.ranges import log_id, ranges, start_id
 from core.analysis.forecast.start import StepResults
+from core.analysis.forecast.upgrade import forgotten_settings
 from core.checkpoint.sources.base import Advance, SourceKind
 from core.messages import Sentence, say, words
 from core.sparklogs.evidence import Evidence
@@ -181,7 +182,9 @@ def what_then(s: RestartContext, results: StepResults) -> str | None:
     if results.failure is not None and results.failure.then:
         return results.failure.then
     if results.failure is not None and results.fails_at == "batch" and not s.is_writer and not s.runs_again:
-        return say("forecast.then_spoiled", batch_id=s.first_batch, spark=s.version)
+        forgotten = forgotten_settings(s)
+        if forgotten:
+            return say("forecast.then_spoiled", batch_id=s.first_batch, spark=s.version, keys=forgotten)
     return results.then[0] if results.then else None
 
 

@@ -6,6 +6,8 @@ Everything else resumes exactly in both directions, clean or with a pending batc
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from core.analysis.forecast.context import RestartContext
 from core.analysis.forecast.join_schema import required_keys
 from core.analysis.forecast.key_order import HASHED_FROM, hashed_order
@@ -24,6 +26,14 @@ from core.sparklogs.evidence import Evidence
 
 KEY_ORDER = "spark.sql.dropDuplicates.deterministicKeyOrder.enabled"
 DEDUPLICATIONS = ("dedupe", "dedupeWithinWatermark")
+_ENCODING = "spark.sql.streaming.stateStore.encodingFormat"
+_FORGOTTEN: Mapping[str, tuple[Version, str]] = {
+    KEY_ORDER: (V43, "false"),
+    ROW_CHECKSUM_KEY: (V42, "false"),
+    _ENCODING: (V40, "unsaferow"),
+}
+"""Settings on which the rows of the state depend: since which version they are pinned, and what a start takes
+where they are not."""
 
 
 def check_named_sources(s: RestartContext) -> Verdict | None:
@@ -59,6 +69,33 @@ def check_upgrade(s: RestartContext) -> Verdict:
                 return verdict
             risks += verdict.risks
     return Verdict(risks=tuple(risks), not_checked=tuple(not_checked))
+
+
+def forgotten_settings(s: RestartContext) -> list[str]:
+    """The settings of the state that a failed start of this version leaves out of its offsets, and without
+    which the Spark that wrote the state does not find its rows there.
+
+    Observed with 4.3 and 3.5.9: after a failed start of 3.5.9 a dropDuplicates of five columns and state with
+    row checksums fail on 4.3 too; without such a setting, and after a failed start of a newer version, which
+    pins the old values, the Spark that wrote the state goes on exactly.
+    """
+    conf = s.newest.conf if s.newest is not None and s.with_state and s.is_stateful else {}
+    return [
+        key
+        for key, (since, otherwise) in _FORGOTTEN.items()
+        if s.version < since and conf.get(key, otherwise) != otherwise
+        if key != KEY_ORDER or _has_hashed_key(s)
+    ]
+
+
+def _has_hashed_key(s: RestartContext) -> bool:
+    """Whether a dropDuplicates has so many columns that their order in the key depends on the settings."""
+    return any(
+        isinstance(schema, StateSchema) and len(schema.key_columns) >= HASHED_FROM
+        for op in state_inventory(s.checkpoint).operators
+        if op.name in DEDUPLICATIONS
+        for schema in read_schemas(s.checkpoint, op.operator_id)
+    )
 
 
 def _of_the_state(s: RestartContext) -> OffsetEntry | None:
