@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from core.analysis.checkpoint_size import CheckpointSize, checkpoint_size
+from core.analysis.errors import Explanation
 from core.analysis.findings import FindingsReport, findings, next_batch_of
 from core.analysis.forecast import Forecast, Level, Query, Reading, read_forecast
 from core.analysis.recorded_contents import RecordedContents, recorded_contents
@@ -40,7 +41,7 @@ from core.recovery import (
 )
 from core.recovery.asked_query import asked_query, asked_sink
 from core.recovery.context import ALTERED, OF_ONE_FILE
-from core.recovery.repair_actions import with_possible, with_repairs
+from core.recovery.repair_actions import possible_ways, with_possible, with_repairs
 from core.sparklogs.evidence import NotRead
 
 T = TypeVar("T")
@@ -161,6 +162,16 @@ class Judgement:
             return with_possible(report, self.recovery(answers))
         except (FileNotRead, StorageError):
             return report
+
+    def ways(self, answer: Explanation, answers: Answers | None = None) -> Explanation:
+        """The explanation of an error of this checkpoint with the ways that the recovery options allow; as it
+        is for the error of another query, and where what the options rest on could not be read."""
+        if answer.other_checkpoint or not answer.options:
+            return answer
+        try:
+            return possible_ways(answer, self.recovery(answers or Answers({})))
+        except (CheckpointExplorerError, ValueError):
+            return answer
 
     def _reading(self, query: Query) -> Reading:
         """The forecast with the reading that it rests on: one for the forecast and for the findings."""

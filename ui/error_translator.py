@@ -7,9 +7,10 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from core.analysis.errors import Explanation, explain, named_roots
+from core.analysis.errors import OPTION_TITLES, Explanation, explain, named_roots
 from core.checkpoint import Checkpoint
 from core.errors import StorageError
+from core.judgement import judge
 from core.messages import say, say_of, words
 from ui import cached_answers, cards, finding_cards, links, open_checkpoints, start_steps
 
@@ -54,6 +55,7 @@ def show(ck: Checkpoint | None, opens: Callable[[str], None] | None = None) -> N
     links.leaves_out(say("screens.link_with_error"))
     try:
         answer = explain(pasted, ck)
+        answer = answer if ck is None else judge(ck).ways(answer)
     except StorageError as error:
         cards.message("plain", say("screen_errors.error_unread", reason=error))
         return
@@ -131,6 +133,9 @@ def _explained(answer: Explanation, is_open: bool) -> None:
     back = next((each.rewind_to for each in answer.here if each.rewind_to is not None), None)
     if back is not None:
         finding_cards.rewind_link(back)
+    for option, why in answer.not_possible.items():
+        title = OPTION_TITLES[option]
+        cards.said(say("screen_errors.way_not_possible", title=title, why=why), "small")
     if answer.decision is not None:
         cards.said(answer.decision, "small")
     if is_open and answer.recipe is not None and not (back is not None and answer.recipe == "rewind"):

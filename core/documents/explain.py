@@ -60,6 +60,8 @@ class ExplainDocument(Document):
     """Most likely first."""
     action: str
     options: tuple[RecoveryOption, ...]
+    not_possible: Mapping[str, str]
+    """Other ways of this error that this checkpoint rules out, and why."""
     recipe: str | None
     """The recovery option that the action leads to; null where only a person can decide."""
     decision: str | None
@@ -103,6 +105,7 @@ def explain_document(ck: Checkpoint, answer: Explanation) -> ExplainDocument:
         reasons=answer.reasons,
         action=answer.action,
         options=answer.options,
+        not_possible={str(way): why for way, why in answer.not_possible.items()},
         recipe=answer.recipe,
         decision=answer.decision,
         finding=answer.finding,

@@ -42,6 +42,7 @@ SENTENCES: dict[str, str] = {
     "stopped": "Stopped.",
     "not_checked": "Not checked",
     "what_to_do": "What to do",
+    "way_not_possible": "{title}: not possible here. {why}",
     # help texts
     "help_location": "the checkpoint: a path, s3://, or another location fsspec understands",
     "help_roots": (

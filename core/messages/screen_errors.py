@@ -28,6 +28,7 @@ SENTENCES: dict[str, str] = {
     "open_named": "Open the checkpoint that the text names",
     "unseen": "The files cannot show the cause: {unseen}",
     "causes": "Likely causes, most likely first",
+    "way_not_possible": "{title}: not possible here. {why}",
     "what_to_do": "What to do",
     "others": "{n:counted other error} in the text",
     "other": "line {line}: {name} · {message}",

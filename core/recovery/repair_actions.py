@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import cast
 
 from core.analysis.copy_forecast import forecast_rolled_back, why_copy_fails
+from core.analysis.errors.model import RECIPES, Explanation, RecoveryOption
 from core.analysis.findings import Finding, FindingsReport, with_way
 from core.analysis.forecast import Forecast, Query
 from core.checkpoint import Checkpoint
@@ -58,7 +59,8 @@ def with_possible(report: FindingsReport, context: RecoveryContext) -> FindingsR
     impossible: dict[tuple[str, int | None], str] = {}
     for item in report.findings:
         if item.recipe is not None:
-            impossible.setdefault((item.recipe, item.rewind_to), _why_not(context, item))
+            option = (item.recipe, item.rewind_to)
+            impossible.setdefault(option, _why_not(context, *option))
     if not any(impossible.values()):
         return report
     best = next((each for each in options(context) if each.recommended and each.id != "restart"), None)
@@ -69,13 +71,29 @@ def with_possible(report: FindingsReport, context: RecoveryContext) -> FindingsR
     return replace(report, findings=tuple(found))
 
 
-def _why_not(context: RecoveryContext, item: Finding) -> str:
-    """Why the option that the action leads to is not possible; empty where it is. A rollback that names no
-    batch is possible where an earlier one than the newest can be chosen."""
-    made = recipe(context, cast("OptionId", item.recipe))
-    if item.recipe == "rewind" and (item.rewind_to is not None or not made.possible):
+def possible_ways(answer: Explanation, context: RecoveryContext) -> Explanation:
+    """The explanation of an error with only those ways that this context allows, and those that its advice
+    names; why not, for the others."""
+    back = next((each.rewind_to for each in answer.here if each.rewind_to is not None), None)
+    named = [way for way, each in RECIPES.items() if f"({each})" in answer.action]
+    named.sort(key=lambda way: answer.action.index(f"({RECIPES[way]})"))
+    ways = answer.options if set(named) <= set(answer.options) else (*named, *answer.options)
+    not_possible: dict[RecoveryOption, str] = {}
+    for way in dict.fromkeys(ways):
+        why = _why_not(context, RECIPES[way], back) if way in RECIPES and way != "restart" else ""
+        if why:
+            not_possible[way] = why
+    left = tuple(way for way in dict.fromkeys(ways) if way not in not_possible)
+    return replace(answer, options=left, not_possible=not_possible)
+
+
+def _why_not(context: RecoveryContext, option: str, rewind_to: int | None) -> str:
+    """Why an option that is advised is not possible; empty where it is. A rollback that names no batch is
+    possible where an earlier one than the newest can be chosen."""
+    made = recipe(context, cast("OptionId", option))
+    if option == "rewind" and (rewind_to is not None or not made.possible):
         newest = max(context.ck.commit_ids, default=0)
-        batch = item.rewind_to if item.rewind_to is not None else rewind(context.ck).at_most(newest - 1)
+        batch = rewind_to if rewind_to is not None else rewind(context.ck).at_most(newest - 1)
         if batch is not None:
             answers = Answers({**context.answers.values, "to_batch": str(batch)})
             made = recipe(replace(context, answers=answers), "rewind")

@@ -11,6 +11,7 @@ from core.analysis.errors import LONGEST_TEXT, OPTION_TITLES, Explanation, expla
 from core.checkpoint import Checkpoint
 from core.documents.explain import explain_document
 from core.errors import UsageError
+from core.judgement import judge
 from core.messages import say, say_of
 from core.messages.words import CERTAINTY
 from core.settings import Settings
@@ -37,7 +38,7 @@ def run(args: Namespace, settings: Settings) -> Answer:
     """Explains; the problem (exit status 1) is a text in which no error was recognised."""
     text = _read(args.error)
     ck = Checkpoint.open(args.location, settings, newest=NEWEST_READ)
-    answer = explain(text, ck)
+    answer = judge(ck).ways(explain(text, ck))
     return Answer(
         explain_document(ck, answer),
         "\n".join(_text(answer)) + "\n",
@@ -104,6 +105,10 @@ def _text(answer: Explanation) -> list[str]:
         ]
     lines += ["", say("cli.what_to_do"), f"  {clean(answer.action, 1000)}"]
     lines += [f"  {option}: {OPTION_TITLES[option]}" for option in answer.options]
+    lines += [
+        f"  {say('cli.way_not_possible', title=OPTION_TITLES[option], why=clean(why, 600))}"
+        for option, why in answer.not_possible.items()
+    ]
     lines += _others(answer)
     if answer.not_checked:
         lines += ["", say("cli.not_checked"), *(f"  {clean(item, 400)}" for item in answer.not_checked)]

@@ -22,6 +22,7 @@ from core.cli import main
 from core.documents.base import to_text
 from core.documents.explain import explain_document
 from core.errors import StorageError
+from core.judgement import judge
 from core.messages import say
 from core.storage import Door, Listing
 from tests.support.build import (
@@ -36,6 +37,7 @@ from tests.support.build import (
     unpack_corpus,
     write,
 )
+from tests.support.forecasting import files_checkpoint
 from tests.support.spy import no_writes
 
 TEXTS = Path(__file__).with_name("error_texts")
@@ -653,6 +655,28 @@ def test_the_command_line_tells_it_too(tmp_path: Path, capsys: Capture) -> None:
     assert status == 1
     assert "state/0/2/4.delta" in out
     assert action_of("STATE_NOT_RESTORABLE") in out
+
+
+def test_only_ways_that_this_checkpoint_allows_are_listed(tmp_path: Path, capsys: Capture) -> None:
+    ck = files_checkpoint(tmp_path / "ck")
+    remove(ck, "sources/0/4")
+    error = tmp_path / "error.txt"
+    error.write_text("java.lang.IllegalStateException: batch 4 doesn't exist")
+    general = explain(error.read_text(), Checkpoint.open(str(ck)))
+    assert {"repair", "reset"} & set(general.options)
+    _, out, _ = run(capsys, str(ck), "--error", str(error))
+    assert "\n  rewind: Rewind to an earlier batch\n" in out and "\n  repair: " not in out
+    assert "Repair the named files of the checkpoint: not possible here. " in out
+    _, out, _ = run(capsys, str(ck), "--error", str(error), "--json")
+    document = json.loads(out)
+    assert document["recipe"] == "rewind" and set(document["not_possible"]) >= {"repair", "reset"}
+    assert not set(document["not_possible"]) & set(document["options"])
+
+
+def test_the_ways_of_an_error_of_another_query_are_left_as_they_are(tmp_path: Path) -> None:
+    ck = files_checkpoint(tmp_path / "ck")
+    answer = explain(text_of("delta_missing"), Checkpoint.open(str(ck)))
+    assert answer.other_checkpoint and judge(Checkpoint.open(str(ck))).ways(answer) == answer
 
 
 def test_a_bare_missing_state_file_is_looked_up(tmp_path: Path) -> None:

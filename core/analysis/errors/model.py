@@ -136,8 +136,9 @@ class Explanation:
     show the fault now, "no" = they contradict it (repaired since, or the error is from another checkpoint),
     "unknown" = they cannot tell. ``unseen`` says why the files cannot show the cause, empty when they can.
     ``recipe`` and ``decision`` are those of a finding: of the first of ``options`` that there is code for.
-    ``others`` are the other errors of the text, most telling first. ``is_cut``: the text was longer than what
-    is read, and its middle was left out.
+    ``not_possible``: ways that this error has and this checkpoint rules out, and why; they are not among
+    ``options``. ``others`` are the other errors of the text, most telling first. ``is_cut``: the text was
+    longer than what is read, and its middle was left out.
     """
 
     name: str | None
@@ -162,11 +163,12 @@ class Explanation:
     not_checked: tuple[str, ...] = ()
     is_cut: bool = False
     other_checkpoint: bool = field(default=False)
+    not_possible: Mapping[RecoveryOption, str] = field(default_factory=dict)
 
     @property
     def recipe(self) -> Recipe | None:
         """The recovery option that the advice leads to; None where only a person can decide."""
-        return next((found for option in self.options if (found := _RECIPES.get(option)) is not None), None)
+        return next((found for option in self.options if (found := RECIPES.get(option)) is not None), None)
 
     @property
     def decision(self) -> str | None:
@@ -177,7 +179,7 @@ class Explanation:
         return decision_of(first or (None if self.recipe is not None else "outside"))
 
 
-_RECIPES: Mapping[RecoveryOption, Recipe] = {
+RECIPES: Mapping[RecoveryOption, Recipe] = {
     "restart": "restart",
     "repair": "repair_files",
     "restore": "restore_backup",
@@ -192,7 +194,7 @@ _RECIPES: Mapping[RecoveryOption, Recipe] = {
 def options_of(finding: str, otherwise: tuple[RecoveryOption, ...]) -> tuple[RecoveryOption, ...]:
     """The recovery option that the action of a finding speaks of, so that both say the same."""
     recipe = WAYS[finding].recipe if finding in WAYS else None
-    found = next((option for option, each in _RECIPES.items() if each == recipe), None)
+    found = next((option for option, each in RECIPES.items() if each == recipe), None)
     return otherwise if found is None else (found,)
 
 
