@@ -58,6 +58,20 @@ TEXTS: dict[str, ErrorText] = {
         ),
         unseen="The input files are not part of the checkpoint.",
     ),
+    "FAILED_READ_FILE.PARQUET_COLUMN_DATA_TYPE_MISMATCH": ErrorText(
+        "A column of an input file has another type than in the schema that the query gives its source. The"
+        " batch stays pending, so every start fails on it again.",
+        (
+            "Whoever writes the files has changed the type of a column.",
+            "The schema in the query was changed, and older files are still to be read.",
+        ),
+        action=(
+            "Write the file again, under the same path, with the type that the query expects; or give the"
+            " source a schema that fits this file, if every file that is still to be read has it. Then"
+            " restart the query."
+        ),
+        unseen="The input files are not part of the checkpoint.",
+    ),
     "FAILED_READ_FILE": ErrorText(
         "An input file could not be read. The batch stays pending, so every start fails on it again.",
         (

@@ -290,9 +290,26 @@ TEXTS: dict[str, ErrorText] = {
         action="Restart the query: the batch is re-run.",
         unseen=_NOT_CLASS,
     ),
+    "STATE_FILE_NAME_TAKEN": ErrorText(
+        "Spark could not put a state file in place because another one has its name. It replaces one that is"
+        " there; on storages without an atomic replace the old one is removed first, and another task may"
+        " put one back in between.",
+        (
+            "A second query uses this checkpoint: another job, or a restart before the old driver was gone.",
+            "A task of an earlier attempt still ran: on an executor that was taken for lost, or with"
+            " speculative execution.",
+        ),
+        action=(
+            "Stop every query on this checkpoint, and the executors of the earlier run. Then restart the"
+            " query: the batch runs again and writes the file again. If a second query has written here,"
+            " roll back to a batch before it began (rewind), or restore a backup (restore_backup)."
+        ),
+        unseen="Which task wrote a state file is not in the file.",
+    ),
     "STATE_FILE_DAMAGED": ErrorText(
-        "A state file ends too early or cannot be unpacked. This is the bare cause; Spark 4.0 and newer wrap"
-        " it in CANNOT_LOAD_STATE_STORE.",
+        "A state file ends too early, cannot be unpacked, or is not a file of its kind (an .sst file without"
+        " the number at its end). This is the bare cause; Spark 4.0 and newer wrap it in"
+        " CANNOT_LOAD_STATE_STORE.",
         (
             _CUT,
             _FLIPPED,

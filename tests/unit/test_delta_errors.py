@@ -52,6 +52,11 @@ def test_every_error_that_the_forecast_can_name_is_explained() -> None:
     assert conditions <= set(SEEN)
 
 
+def test_a_data_file_that_delta_misses_is_a_missing_input_file() -> None:
+    meant = meaning_of("DELTA_FILE_NOT_FOUND_DETAILED")
+    assert meant is meaning_of("FAILED_READ_FILE.FILE_NOT_EXIST")
+
+
 def test_a_missing_data_file_is_told_from_an_unreadable_one() -> None:
     assert meaning_of("FAILED_READ_FILE.FILE_NOT_EXIST") is not meaning_of("FAILED_READ_FILE")
     assert "VACUUM" in " ".join(meaning_of("FAILED_READ_FILE.FILE_NOT_EXIST").reasons)

@@ -46,6 +46,10 @@ _STATE_FRAMES = ("streaming.state.", "StateStore", "/state/", "rocksdb", "RocksD
 _STATE_FILE = re.compile(
     r"/state/\d{1,9}/\d{1,9}/(?:[\w-]{1,80}/)?[\w.-]{1,120}\.(?:delta|snapshot|changelog|zip|sst|log)(?![\w.])"
 )
+_STATE_FILE_OR_ITS_CHECKSUM = re.compile(
+    r"/state/\d{1,9}/\d{1,9}/(?:[\w-]{1,80}/)?[\w.-]{1,120}"
+    r"\.(?:delta|snapshot|changelog|zip|sst|log)(?:\.crc)?(?![\w.]\w)"
+)
 _LOG_FILE = re.compile(
     r"/(?:offsets|commits)/\d{1,19}(?![\w/])|/sources/[\w-]{1,80}/\d{1,19}(?:\.compact)?(?![\w/])"
 )
@@ -158,6 +162,11 @@ PLAIN: tuple[Known, ...] = (
     ),
     Known("SKIPPED_BATCH_NEEDS_STATE", (said("no_state_ids"), said("no_state_ids", 0))),
     Known("LOG_FILE_CHECKSUM", ("Checksum error: <file> at",), ("ChecksumException",), about=_LOG_FILE),
+    Known(
+        "STATE_FILE_NAME_TAKEN",
+        ("rename destination <file> already exists", "Rename destination <file> already exists"),
+        about=_STATE_FILE_OR_ITS_CHECKSUM,
+    ),
     Known("MULTIPLE_QUERIES_USE_CHECKPOINT", (said("stale_crc"), "Rename destination <file> already exists")),
     Known("HDFS_LEASE_LOST", ("No lease on <path>",), ("LeaseExpiredException",)),
     Known(
@@ -213,6 +222,7 @@ PLAIN: tuple[Known, ...] = (
         ("EOFException",),
         needs=("StateSchemaCompatibilityChecker$.readSchemaFile",),
     ),
+    Known("STATE_FILE_DAMAGED", ("Bad table magic number: expected <expected>, found <found> in <file>",)),
     Known(
         "STATE_FILE_DAMAGED",
         (
@@ -236,6 +246,14 @@ PLAIN: tuple[Known, ...] = (
     Known(
         "FAILED_READ_FILE.FILE_NOT_EXIST",
         ("It is possible the underlying files have been updated",),
+    ),
+    Known(
+        "FAILED_READ_FILE.PARQUET_COLUMN_DATA_TYPE_MISMATCH",
+        (
+            "Parquet column cannot be converted in file <path>. Column: [<column>], Expected:"
+            " <expectedType>, Found: <actualType>",
+            "Parquet column cannot be converted in file <path>",
+        ),
     ),
     Known(
         "INPUT_PATH_MOVED",
@@ -574,6 +592,9 @@ DATABRICKS: Mapping[str, Foreign] = {
     "UNKNOWN_FIELD_EXCEPTION.NEW_FIELDS_IN_RECORD_WITH_FILE_PATH": Foreign("KD003"),
     "FAILED_READ_FILE.DBR_FILE_NOT_EXIST": Foreign("KD001"),
     "CF_METADATA_FILE_CONCURRENTLY_USED": Foreign("22000"),
+    "DELTA_FILE_NOT_FOUND_DETAILED": Foreign(
+        "42K03", "File <filePath> referenced in the transaction log cannot be found."
+    ),
 }
 AUTO_LOADER_PREFIX = "CF_"  # the conditions of Auto Loader (cloudFiles)
 

@@ -12,6 +12,7 @@ from types import MappingProxyType
 
 from core.analysis.errors import lookup_logs, lookup_sources, lookup_state
 from core.analysis.errors.lookup_context import CONTENTS, Looking
+from core.analysis.errors.meanings import ALIKE
 from core.analysis.errors.model import Statement
 from core.analysis.errors.pasted_text import read_pasted
 from core.analysis.errors.recognise import recognise
@@ -70,6 +71,8 @@ def is_same(look: Looking, answer: Forecast) -> bool:
     if answer.error is None:
         return False
     if answer.error.condition is not None and answer.error.condition == look.main.condition:
+        return True
+    if answer.error.condition is not None and answer.error.condition == ALIKE.get(look.main.name):
         return True
     found = recognise(read_pasted(answer.error.message))
     return bool(found) and found[0].name == look.main.name

@@ -46,6 +46,9 @@ FILES: Mapping[str, Meaning] = meanings(
                 "delta",
             ),
         ),
+        "FAILED_READ_FILE.PARQUET_COLUMN_DATA_TYPE_MISMATCH": Kind(
+            options=("change_query", "restart"), look=("pending", "source_files")
+        ),
         "FAILED_READ_FILE": Kind(
             options=_RESTART,
             look=(

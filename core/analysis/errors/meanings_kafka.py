@@ -52,11 +52,7 @@ KAFKA_ERRORS: Mapping[str, Meaning] = meanings(
             ),
         ),
         "KAFKA_DATA_LOSS.PARTITIONS_DELETED": Kind(
-            options=(
-                "repair",
-                "change_query",
-                "reset",
-            ),
+            options=("rewind", "change_query"),
             finding="KAFKA_TOPIC_REMOVED",
             look=(
                 "kafka",
@@ -64,10 +60,7 @@ KAFKA_ERRORS: Mapping[str, Meaning] = meanings(
             ),
         ),
         "KAFKA_DATA_LOSS.PARTITIONS_DELETED_AND_GROUP_ID_CONFIG_PRESENT": Kind(
-            options=(
-                "repair",
-                "change_query",
-            ),
+            options=("rewind", "change_query"),
             finding="KAFKA_TOPIC_REMOVED",
             look=(
                 "kafka",

@@ -99,6 +99,9 @@ STATE: Mapping[str, Meaning] = meanings(
                 "state",
             ),
         ),
+        "STATE_FILE_NAME_TAKEN": Kind(
+            options=("restart", "rewind", "restore"), look=("pending", "state", "forecast")
+        ),
         "CHECKPOINT_FILE_CHECKSUM_VERIFICATION_FAILED": _NOT_RESTORABLE,
         "STATE_STORE_ROW_CHECKSUM_VERIFICATION_FAILED": _STATE,
         "STATE_STORE_UNEXPECTED_EMPTY_FILE_IN_ROCKSDB_ZIP": _PENDING,
