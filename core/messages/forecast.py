@@ -89,7 +89,7 @@ SENTENCES: dict[str, str] = {
     "because_uncommitted": "offsets/{batch_id} has no commits/{batch_id}",
     "because_committed": "offsets/{batch_id} has its commits/{batch_id}",
     "error": "{name}: {message}",
-    "error_open": "which error this Spark names is not known",
+    "error_open": "that it fails is known; the name of the error is not",
     # What comes after.
     "then_fails": "The batch after it fails: {why}.",
     "then_fails_later": "The first batch that the output does not skip, {batch_id}, fails: {why}.",

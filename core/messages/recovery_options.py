@@ -370,8 +370,8 @@ SENTENCES: dict[str, str] = {
         " reading the old data rebuilds it."
     ),
     "cold_operators": (
-        "Rebuilding the state by reading the old data was verified for aggregations and deduplication"
-        " only, not for {operators:listed}."
+        "The state is not rebuilt by reading the old data again: that was verified for aggregations,"
+        " dropDuplicates and stream-stream joins only, not for {operators:listed}."
     ),
     "operator_without_name": "an operator without a name",
     "async_repeats": (
@@ -478,6 +478,14 @@ SENTENCES: dict[str, str] = {
     ),
     "best_only_refresh": "The position cannot be carried over.",
     # complexity and cost
+    "asks_empty_target": (
+        "The script does not know the target of foreachBatch: it continues only when you have emptied it and"
+        " set TARGET_IS_EMPTY, or when sink_path says where it is."
+    ),
+    "asks_merge_target": (
+        "The rows of the backup are merged into a Delta table only: answer sink_path and sink_format, or the"
+        " script refuses."
+    ),
     "cannot_empty": "The code cannot empty your foreachBatch target unless sink_path says where it is.",
     "three_steps": "Three steps: backup, refresh, merge back what only the backup has.",
     "here": "Here {level}.",

@@ -139,7 +139,8 @@ def _refresh(context: RecoveryContext, option: OptionId) -> Recipe:
             "recovery_options.completeness_by_hand" if pipeline else "recovery_options.completeness_unchecked"
         )
         why = f"{why} {unchecked}"
-    caution = (*_asked_by_script(context, option), *changes_lost(context))
+    asked = () if pipeline else _asked_at_target(context, option)
+    caution = (*_asked_by_script(context, option), *asked, *changes_lost(context))
     return Recipe(option, True, why, "from_start", starts, new_output=context.flow is None, caution=caution)
 
 
@@ -162,6 +163,19 @@ def _asked_by_script(context: RecoveryContext, option: OptionId) -> tuple[str, .
         else:
             found.append(say("recovery_options.others_in_table_backfill", who=who))
     return tuple(found)
+
+
+def _asked_at_target(context: RecoveryContext, option: OptionId) -> tuple[str, ...]:
+    """What the script asks about the target of foreachBatch, which it does not know."""
+    if context.sink is None or not context.sink.startswith("foreach"):
+        return ()
+    asked: list[str] = []
+    if context.answers.get("sink_path") is None:
+        asked.append(say("recovery_options.asks_empty_target"))
+    is_told = context.answers.get("sink_path") is not None and context.answers.get("sink_format") is not None
+    if option == "backup_and_backfill" and context.sink == "foreach_merge" and not is_told:
+        asked.append(say("recovery_options.asks_merge_target"))
+    return tuple(asked)
 
 
 def _why_refresh_pipeline(option: OptionId) -> str:

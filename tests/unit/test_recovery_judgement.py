@@ -113,6 +113,17 @@ def one(ck: Checkpoint, option: OptionId, **answers: str) -> Option:
 # ---------------------------------------------------------------- answers
 
 
+def test_a_refresh_says_at_the_offer_what_its_script_asks_about_the_target(tmp_path: Path) -> None:
+    ck = file_checkpoint(tmp_path)
+    answers = {"sink": "foreach_merge", "source_complete": "yes"}
+    told = {"sink_path": "/out", "sink_format": "delta"}
+    for option, count in (("full_refresh", 1), ("backup_and_backfill", 2)):
+        asked = recipe(read_recovery_context(ck, Answers(answers)), option).caution  # type: ignore[arg-type]
+        assert len(asked) == count and "TARGET_IS_EMPTY" in asked[0]
+        known = read_recovery_context(ck, Answers({**answers, **told}))
+        assert recipe(known, option).caution == ()  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(
     "values", [{"sink": "hive"}, {"colour": "red"}, {"token_env": "dapi 123"}, {"trigger": "5 seconds"}]
 )
