@@ -16,7 +16,14 @@ from typing import Any, TypeVar
 
 from core.analysis.checkpoint_size import CheckpointSize, checkpoint_size
 from core.analysis.errors import Explanation
-from core.analysis.findings import FindingsReport, findings, next_batch_of
+from core.analysis.findings import (
+    SEVERITIES,
+    FindingsReport,
+    findings,
+    log_checks,
+    next_batch_of,
+    with_way,
+)
 from core.analysis.forecast import Forecast, Level, Query, Reading, read_forecast
 from core.analysis.recorded_contents import RecordedContents, recorded_contents
 from core.checkpoint import Checkpoint
@@ -151,7 +158,8 @@ class Judgement:
 
     def actions(self, answers: Answers) -> FindingsReport:
         """The findings with actions that the recovery options allow under these answers; as they are where
-        what the options rest on could not be read. Raises what :attr:`findings` raises."""
+        what the options rest on could not be read, which is then a finding too. Raises what :attr:`findings`
+        raises."""
         return self._once(f"actions {sorted(answers.values.items())}", lambda: self._actions(answers))
 
     def _actions(self, answers: Answers) -> FindingsReport:
@@ -161,7 +169,10 @@ class Judgement:
         try:
             return with_possible(report, self.recovery(answers))
         except (FileNotRead, StorageError):
-            return report
+            is_said = any(item.id == "FILE_NOT_READ" for item in report.findings)
+            more = () if is_said else tuple(map(with_way, log_checks.not_read(self.not_read)))
+            both = sorted((*report.findings, *more), key=lambda item: SEVERITIES.index(item.severity))
+            return replace(report, findings=tuple(both))
 
     def ways(self, answer: Explanation, answers: Answers | None = None) -> Explanation:
         """The explanation of an error of this checkpoint with the ways that the recovery options allow; as it

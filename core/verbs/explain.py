@@ -11,6 +11,7 @@ from core.analysis.errors import LONGEST_TEXT, OPTION_TITLES, Explanation, expla
 from core.checkpoint import Checkpoint
 from core.documents.explain import explain_document
 from core.errors import UsageError
+from core.judgement import judge
 from core.messages import say, say_of
 from core.messages.words import CERTAINTY
 from core.settings import Settings
@@ -37,8 +38,6 @@ def run(args: Namespace, settings: Settings) -> Answer:
     """Explains; the problem (exit status 1) is a text in which no error was recognised."""
     text = _read(args.error)
     ck = Checkpoint.open(args.location, settings, newest=NEWEST_READ)
-    from core.judgement import judge  # what it needs is much, and not asked for by --help
-
     answer = judge(ck).ways(explain(text, ck))
     return Answer(
         explain_document(ck, answer),

@@ -275,7 +275,11 @@ def _recover(healthy: Any, faulty: Any) -> Iterator[str]:
 
 
 def _explain(healthy: Any, faulty: Any) -> Iterator[str]:
-    yield from _equal(healthy, faulty, "name", "action", "options", "means")
+    yield from _equal(healthy, faulty, "name", "action", "means")
+    # Which ways the checkpoint rules out is not known where something could not be read: all are left then.
+    ruled_out = set(healthy["not_possible"]) - set(faulty["not_possible"])
+    if set(faulty["options"]) != set(healthy["options"]) | ruled_out:
+        yield f"options {healthy['options']} -> {faulty['options']}"
     yield from _certain_among(healthy["here"], faulty["here"], "sentence")
     for item in faulty["here"]:
         if item["shows_fault"] and item["sentence"] not in {h["sentence"] for h in healthy["here"]}:

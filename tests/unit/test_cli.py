@@ -352,7 +352,7 @@ def test_the_table_of_verbs_has_one_module_per_verb() -> None:
             ("core.analysis", "core.recovery", "core.judgement"),
         ),
         (["state", "--help"], ("core.verbs.state",), ("core.analysis.forecast", "core.recovery")),
-        (["explain", "--help"], ("core.verbs.explain",), ("core.recovery", "core.verbs.forecast")),
+        (["explain", "--help"], ("core.verbs.explain",), ("core.verbs.forecast", "core.verbs.recover")),
     ],
 )
 def test_only_the_verb_that_is_asked_for_is_imported(

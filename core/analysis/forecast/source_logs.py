@@ -181,6 +181,8 @@ def _forgotten(s: RestartContext, key: str, read: FileLog) -> list[Risk]:
     After the newest offset they matter to no one: no batch has read what they named (seen with 3.5.9 and
     4.3.0, with an empty entry and with a copy of the one before: every row exact).
     """
+    if not read.without_files:
+        return []
     part = next((part for part in ranges(s) if part.key == key), None)
     end = log_id(part.end_text) if part is not None else None
     found = [(i, at) for i, at in read.without_files if end is None or i <= end]
