@@ -42,10 +42,10 @@ def main() -> None:
         rest(opened, ck)
     if cached_answers.verdict(opened) == "blocked":  # then somebody has an error to paste
         with translator:
-            error_translator.folded(ck)
+            error_translator.folded(ck, opened=opened)
     else:
         cards.text(say("screen_errors.title"), "section")
-        error_translator.show(ck)
+        error_translator.show(ck, opened=opened)
 
 
 def judgement(opened: Opened, ck: Checkpoint, first: Place, second: Place) -> None:

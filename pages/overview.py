@@ -77,7 +77,7 @@ def judgement(
         to_do, not_checked = verdict(forecast, ck)
         is_failing = not isinstance(forecast, str) and cached_answers.tone_of(forecast) == "blocked"
         if is_failing:  # somebody has an error to paste
-            error_translator.folded(ck)
+            error_translator.folded(ck, opened=opened)
         connectors.what_was_asked(opened, ck)
     with stands_out:
         finding_cards.show(opened, ck, has_card=to_do is not None)
@@ -92,7 +92,7 @@ def judgement(
         start_position.block(opened, ck, is_short=True)
     with tools:
         if not is_failing:
-            error_translator.folded(ck)
+            error_translator.folded(ck, opened=opened)
         evidence_file.folded(opened, ck)
         report_panel.folded(opened, ck)
         st.page_link("pages/integrity.py", label=say("screen_overview.to_changes"), query_params={})

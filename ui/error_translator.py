@@ -10,9 +10,9 @@ import streamlit as st
 from core.analysis.errors import OPTION_TITLES, Explanation, explain, named_roots
 from core.checkpoint import Checkpoint
 from core.errors import StorageError
-from core.judgement import judge
 from core.messages import say, say_of, words
-from ui import cached_answers, cards, finding_cards, links, open_checkpoints, start_steps
+from ui import cached_answers, cards, finding_cards, links, open_checkpoints, recovery_answers, start_steps
+from ui.open_checkpoints import Opened
 
 _FIELD, _KEPT = "pasted-error", "errors"
 """The field, and the texts for the pages that come after, each with the name of the checkpoint that it was
@@ -23,16 +23,20 @@ ROOT_CHARACTERS = 300
 """How much of a path that the text names is shown."""
 
 
-def folded(ck: Checkpoint | None, opens: Callable[[str], None] | None = None) -> None:
+def folded(
+    ck: Checkpoint | None, opens: Callable[[str], None] | None = None, opened: Opened | None = None
+) -> None:
     """The same behind its title, on pages that are about something else. ``opens`` opens a checkpoint, on a
     page where none is open."""
     title = say("screen_errors.title" if ck is not None else "screen_errors.title_alone")
     kept = _kept_for(ck)
     with st.expander(title, expanded=bool(kept[_name(ck)])):
-        show(ck, opens)
+        show(ck, opens, opened)
 
 
-def show(ck: Checkpoint | None, opens: Callable[[str], None] | None = None) -> None:
+def show(
+    ck: Checkpoint | None, opens: Callable[[str], None] | None = None, opened: Opened | None = None
+) -> None:
     """The field, and what the pasted text means; without a checkpoint, what it means anywhere. The text stays
     in this session and out of the address. What was pasted without a checkpoint goes along to the one that is
     opened for it; what was pasted for one checkpoint is not explained for another."""
@@ -55,7 +59,9 @@ def show(ck: Checkpoint | None, opens: Callable[[str], None] | None = None) -> N
     links.leaves_out(say("screens.link_with_error"))
     try:
         answer = explain(pasted, ck)
-        answer = answer if ck is None else judge(ck).ways(answer)
+        if ck is not None and opened is not None:
+            judged = cached_answers.judgement(opened, ck)
+            answer = judged.ways(answer, recovery_answers.choices())
     except StorageError as error:
         cards.message("plain", say("screen_errors.error_unread", reason=error))
         return
