@@ -168,7 +168,7 @@ class Judgement:
             return report
         try:
             return with_possible(report, self.recovery(answers))
-        except (FileNotRead, StorageError):
+        except StorageError:
             is_said = any(item.id == "FILE_NOT_READ" for item in report.findings)
             more = () if is_said else tuple(map(with_way, log_checks.not_read(self.not_read)))
             both = sorted((*report.findings, *more), key=lambda item: SEVERITIES.index(item.severity))

@@ -26,7 +26,6 @@ PINNED = {"checkpoint": 190}
 """Columns that stay in view, in pixels: on a phone there is room for another one beside them."""
 WIDTHS = {
     "mark": 42,
-    "checkpoint": 184,
     "next start": 120,
     "newest": 76,
     "lag": 90,

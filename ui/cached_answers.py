@@ -139,16 +139,9 @@ def findings(opened: Opened, ck: Checkpoint, level: Level | None = None) -> Find
     """What stands out, or one sentence why it cannot be checked. Without a level: in what the first view has
     read."""
     try:
-        return _actions(
-            _answered(opened, ck, level), judgement(opened, ck, level), recovery_answers.choices()
-        )
+        return judgement(opened, ck, level).actions(recovery_answers.choices())
     except (StorageError, NotACheckpoint) as error:
         return say("screen_start.check_not_finished", reason=error)
-
-
-@readings.cached(2 * MOST_OPEN)
-def _actions(key: tuple[object, ...], _judgement: Judgement, _answers: Answers) -> FindingsReport:
-    return _judgement.actions(_answers)
 
 
 def not_checked(opened: Opened, ck: Checkpoint) -> tuple[str, ...]:
@@ -171,16 +164,12 @@ def impacts(opened: Opened, ck: Checkpoint) -> tuple[DeletionImpact, ...] | str:
 def advice(opened: Opened, ck: Checkpoint, level: Level | None = None) -> Advice | None:
     """What to do, by the answers given on Recovery; None where the files it rests on cannot be read. Without
     a level: by what the first view has read."""
+    asked, answers = connectors.answers(opened, ck), recovery_answers.choices()
+    key = (opened.key, asked.key, level or deepest(ck), tuple(sorted(answers.values.items())))
     try:
-        return _advice(_answered(opened, ck, level), judgement(opened, ck, level), recovery_answers.choices())
+        return _advice(key, judgement(opened, ck, level), answers)
     except (StorageError, UsageError):
         return None
-
-
-def _answered(opened: Opened, ck: Checkpoint, level: Level | None) -> tuple[object, ...]:
-    """What an answer of the recovery options rests on, as a key."""
-    asked, answers = connectors.answers(opened, ck), recovery_answers.choices()
-    return (opened.key, asked.key, level or deepest(ck), tuple(sorted(answers.values.items())))
 
 
 @readings.cached(2 * MOST_OPEN)

@@ -12,6 +12,8 @@ from core.sparklogs.json_text import first_value, parse_object
 
 ROW_CHECKSUM_KEY = "spark.sql.streaming.stateStore.rowChecksum.enabled"
 """Whether rows of the state carry a checksum (Spark 4.1 and newer)."""
+ENCODING_KEY = "spark.sql.streaming.stateStore.encodingFormat"
+"""How rows of the state are encoded: unsaferow, or avro (Spark 4.0 and newer)."""
 NOTHING: Mapping[str, str] = MappingProxyType({})
 
 

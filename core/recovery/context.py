@@ -103,11 +103,11 @@ class RecoveryContext:
     start loads; -1 when there is none. ``altered_batches``: after the same answer, the batches whose state
     rests on a file that Spark loads though its content is, or may be, another one. ``is_sink_log_gone``:
     batches are committed, and the place of a sink that keeps a log of them has none, or is not there.
-    ``lacks_records``: why the sources that were asked can
-    no longer deliver every record that was read; empty where they can, or nobody knows. ``changed_files``:
-    that input files have changed since they were read. ``lacks_output``: that the log of the output names
-    data files that are gone. ``other_writers``: who else has written to the Delta table of the sink.
-    ``ck`` and ``connectors`` are what all of this was read from, for the repairs that need more of it.
+    ``lacks_records``: why the sources that were asked can no longer deliver every record that was read; empty
+    where they can, or nobody knows. ``changed_files``: that input files have changed since they were read.
+    ``lacks_output``: that the log of the output names data files that are gone. ``other_writers``: who else
+    has written to the Delta table of the sink. ``ck`` and ``connectors`` are what all of this was read from,
+    for the repairs that need more of it.
     """
 
     name: str

@@ -29,7 +29,7 @@ from core.recovery.context import RecoveryContext, SourcePosition
 from core.recovery.repairs import repair_of
 from core.recovery.restart import may_be_skipped, why_no_restart
 from core.recovery.sinks import NUMBERED_SINKS
-from core.recovery.snapshots import changes_lost
+from core.recovery.snapshots import changes_lost, start_option
 from core.storage.location import is_below
 
 Method = Literal[
@@ -139,8 +139,8 @@ def _refresh(context: RecoveryContext, option: OptionId) -> Recipe:
             "recovery_options.completeness_by_hand" if pipeline else "recovery_options.completeness_unchecked"
         )
         why = f"{why} {unchecked}"
-    asked = () if pipeline else _asked_at_target(context, option)
-    caution = (*_asked_by_script(context, option), *asked, *changes_lost(context))
+    asked = () if pipeline else (*_asked_by_script(context, option), *_asked_at_target(context, option))
+    caution = (*asked, *changes_lost(context))
     return Recipe(option, True, why, "from_start", starts, new_output=context.flow is None, caution=caution)
 
 
@@ -148,7 +148,7 @@ def _asked_by_script(context: RecoveryContext, option: OptionId) -> tuple[str, .
     """The values without which the script of a refresh refuses this table, and why."""
     found = []
     is_refresh, is_table = option == "full_refresh", context.sink == "delta"
-    if context.is_sink_made_again and not context.is_pipeline:
+    if context.is_sink_made_again:
         found.append(
             say("recovery_options.sink_made_again")
             if is_refresh
@@ -245,10 +245,9 @@ def _earliest(asks: Asks | None) -> str:
 def _begins(context: RecoveryContext, source: SourcePosition) -> str:
     """Where a source begins in a full refresh: a Delta table at its own start option, where it has one."""
     if source.kind.asks == "table":
-        given = context.answers.source_options(source.key)
-        for name in ("startingVersion", "startingTimestamp"):
-            if name in given:
-                return say("recovery_options.from_option", name=name, value=given[name])
+        start = start_option(context.answers, source.key)
+        if start is not None:
+            return say("recovery_options.from_option", name=start[0], value=start[1])
     return _earliest(source.kind.asks)
 
 

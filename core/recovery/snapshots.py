@@ -5,12 +5,20 @@ from __future__ import annotations
 
 from core.connectors.delta.log import DeltaLog
 from core.messages import say
+from core.recovery.answers import Answers
 from core.recovery.context import RecoveryContext, SourcePosition
 
 CHANGE_FEED = ("readchangefeed", "readchangedata")
 SKIPS_CHANGES = ("skipChangeCommits", "ignoreChanges", "ignoreDeletes")
 STARTS = ("startingversion", "startingtimestamp")
 CHANGE_FEED_IS_ON = "delta.enableChangeDataFeed"
+
+
+def start_option(answers: Answers, key: str) -> tuple[str, str] | None:
+    """The option that says where a Delta source starts, with its value; None where none was given. Spark
+    takes the name in any case."""
+    given = answers.source_options(key).items()
+    return next(((name, value) for name, value in given if name.lower() in STARTS), None)
 
 
 def changes_lost(context: RecoveryContext) -> list[str]:
@@ -23,9 +31,9 @@ def changes_lost(context: RecoveryContext) -> list[str]:
 
 
 def _of_source(context: RecoveryContext, source: SourcePosition) -> list[str]:
-    given = {name.lower(): value for name, value in context.answers.source_options(source.key).items()}
-    if any(name in given for name in STARTS):
+    if start_option(context.answers, source.key) is not None:
         return []
+    given = {name.lower(): value for name, value in context.answers.source_options(source.key).items()}
     if any(given.get(name, "").lower() == "true" for name in CHANGE_FEED):
         lost = say("recovery_effects.change_feed_lost", key=source.key)
         return [lost, *_still_there(context.connectors.tables.get(source.key))]

@@ -78,6 +78,16 @@ def rewound(pipeline: RepairPipeline, batch: int) -> Path:
     return Path(f"{pipeline.checkpoint}.rewound-to-batch-{batch}")
 
 
+def five_batches_of_totals(spark: SparkSession, tmp_path: Path, confs: dict[str, str]) -> RepairPipeline:
+    """A keyed sink of totals after five batches, whose file source log is compacted."""
+    pipeline = RepairPipeline(
+        spark, tmp_path / "p", totals, "merge", mode="update", key="key", confs={**confs, **COMPACTED}
+    )
+    put_files(pipeline.source, range(5))
+    pipeline.run()
+    return pipeline
+
+
 def remove(path: Path) -> None:
     path.unlink()
     path.with_name(f".{path.name}.crc").unlink(missing_ok=True)
@@ -99,11 +109,7 @@ def test_state_that_may_be_an_older_one_is_not_proven(
     confs: dict[str, str], spark: SparkSession, tmp_path: Path
 ) -> None:
     """Spark and its state reader load an older file in the place of the right one without an error."""
-    pipeline = RepairPipeline(
-        spark, tmp_path / "p", totals, "merge", mode="update", key="key", confs={**confs, **COMPACTED}
-    )
-    put_files(pipeline.source, range(5))
-    pipeline.run()
+    pipeline = five_batches_of_totals(spark, tmp_path, confs)
     kind = "zip" if confs else "delta"
     for store in (pipeline.checkpoint / "state" / "0").iterdir():
         if store.name.isdigit():
@@ -161,11 +167,7 @@ def test_a_lost_delta_is_rewound_and_a_keyed_sink_shows_every_row_once(
 def test_totals_in_rocksdb_are_the_truth_after_a_rewind(
     confs: dict[str, str], spark: SparkSession, tmp_path: Path
 ) -> None:
-    pipeline = RepairPipeline(
-        spark, tmp_path / "p", totals, "merge", mode="update", key="key", confs={**confs, **COMPACTED}
-    )
-    put_files(pipeline.source, range(5))
-    pipeline.run()
+    pipeline = five_batches_of_totals(spark, tmp_path, confs)
     lost = [*(pipeline.checkpoint / "state" / "0" / "0").glob("5[._]*")]
     assert lost
     for path in lost:

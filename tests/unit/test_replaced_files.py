@@ -20,11 +20,11 @@ from tests.support.build import copy_sample
 START_S, STEP_S = 1_767_225_600, 10
 
 
-def timed_copy(tmp_path: Path) -> Path:
-    """The sample with snapshots, its deltas and commits with the times of a query that runs every ten
+def timed(sample: str, kind: str, tmp_path: Path) -> Path:
+    """A sample whose state files of one kind and whose commits have the times of a query that runs every ten
     seconds: first the state of a batch, then its commit."""
-    root = copy_sample("dropduplicates-removed", tmp_path)
-    for path in (root / "state").rglob("*.delta"):
+    root = copy_sample(sample, tmp_path)
+    for path in (root / "state").rglob(f"*.{kind}"):
         moment = START_S + int(path.stem) * STEP_S
         os.utime(path, (moment, moment))
     for path in (root / "commits").iterdir():
@@ -32,6 +32,11 @@ def timed_copy(tmp_path: Path) -> Path:
             moment = START_S + (int(path.name) + 1) * STEP_S + 3
             os.utime(path, (moment, moment))
     return root
+
+
+def timed_copy(tmp_path: Path) -> Path:
+    """The sample with snapshots and deltas."""
+    return timed("dropduplicates-removed", "delta", tmp_path)
 
 
 def delta(root: Path, version: int) -> Path:
@@ -103,15 +108,7 @@ def test_a_copy_whose_times_mean_nothing_shows_nothing(tmp_path: Path) -> None:
 
 def timed_zips(tmp_path: Path) -> Path:
     """The sample with RocksDB snapshots, each written before the commit of its batch."""
-    root = copy_sample("kafka-topic-gained-partitions", tmp_path)
-    for path in (root / "state").rglob("*.zip"):
-        moment = START_S + int(path.stem) * STEP_S
-        os.utime(path, (moment, moment))
-    for path in (root / "commits").iterdir():
-        if path.name.isdigit():
-            moment = START_S + (int(path.name) + 1) * STEP_S + 3
-            os.utime(path, (moment, moment))
-    return root
+    return timed("kafka-topic-gained-partitions", "zip", tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from core.analysis.changes.model import Column, SinkName, WrittenOperator, WrittenQuery, WrittenSource
 from core.checkpoint import Checkpoint, Source
+from core.checkpoint.conf import ENCODING_KEY
 from core.checkpoint.model import OffsetEntry, OperatorState
 from core.checkpoint.operator_metadata import StateSchema, column_fields
 from core.checkpoint.sources.forms import parse
@@ -21,7 +22,6 @@ from core.checkpoint.state_names import plain_number
 from core.sparklogs.evidence import Evidence
 from core.sparklogs.json_text import parse_object
 
-ENCODING_KEY = "spark.sql.streaming.stateStore.encodingFormat"
 MOST_PLACES = 5  # directories of a file source that are named
 _BOOKKEEPING = ("matched", "index")  # columns that a join adds to the rows it carries
 _WINDOWS = ("spark.timeWindow", "spark.sessionWindow")

@@ -43,13 +43,11 @@ JSON_CLASSES = ("JsonEOFException", "JsonParseException", "MismatchedInputExcept
 _STATE_FRAMES = ("streaming.state.", "StateStore", "/state/", "rocksdb", "RocksDB")
 
 # Which file a message is about. The names are those that Spark and Delta write.
-_STATE_FILE = re.compile(
-    r"/state/\d{1,9}/\d{1,9}/(?:[\w-]{1,80}/)?[\w.-]{1,120}\.(?:delta|snapshot|changelog|zip|sst|log)(?![\w.])"
+_STATE_PATH = (
+    r"/state/\d{1,9}/\d{1,9}/(?:[\w-]{1,80}/)?[\w.-]{1,120}\.(?:delta|snapshot|changelog|zip|sst|log)"
 )
-_STATE_FILE_OR_ITS_CHECKSUM = re.compile(
-    r"/state/\d{1,9}/\d{1,9}/(?:[\w-]{1,80}/)?[\w.-]{1,120}"
-    r"\.(?:delta|snapshot|changelog|zip|sst|log)(?:\.crc)?(?![\w.]\w)"
-)
+_STATE_FILE = re.compile(rf"{_STATE_PATH}(?![\w.])")
+_STATE_FILE_OR_ITS_CHECKSUM = re.compile(rf"{_STATE_PATH}(?:\.crc)?(?![\w.]\w)")
 _LOG_FILE = re.compile(
     r"/(?:offsets|commits)/\d{1,19}(?![\w/])|/sources/[\w-]{1,80}/\d{1,19}(?:\.compact)?(?![\w/])"
 )

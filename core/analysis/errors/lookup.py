@@ -70,9 +70,8 @@ def is_same(look: Looking, answer: Forecast) -> bool:
         return True
     if answer.error is None:
         return False
-    if answer.error.condition is not None and answer.error.condition == look.main.condition:
-        return True
-    if answer.error.condition is not None and answer.error.condition == ALIKE.get(look.main.name):
+    condition = answer.error.condition
+    if condition is not None and condition in (look.main.condition, ALIKE.get(look.main.name)):
         return True
     found = recognise(read_pasted(answer.error.message))
     return bool(found) and found[0].name == look.main.name

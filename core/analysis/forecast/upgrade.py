@@ -15,7 +15,7 @@ from core.analysis.forecast.model import DUPLICATES, UNKNOWN, Risk
 from core.analysis.forecast.row_checksums import first_refused
 from core.analysis.forecast.step_verdict import Verdict, failed
 from core.analysis.forecast.versions import V34, V35, V40, V42, V43, Version, parse_version
-from core.checkpoint.conf import ROW_CHECKSUM_KEY
+from core.checkpoint.conf import ENCODING_KEY, ROW_CHECKSUM_KEY
 from core.checkpoint.model import OffsetEntry, OperatorState
 from core.checkpoint.operator_metadata import StateSchema, column_fields
 from core.checkpoint.source import SOURCE_EVOLUTION
@@ -26,11 +26,10 @@ from core.sparklogs.evidence import Evidence
 
 KEY_ORDER = "spark.sql.dropDuplicates.deterministicKeyOrder.enabled"
 DEDUPLICATIONS = ("dedupe", "dedupeWithinWatermark")
-_ENCODING = "spark.sql.streaming.stateStore.encodingFormat"
 _FORGOTTEN: Mapping[str, tuple[Version, str]] = {
     KEY_ORDER: (V43, "false"),
     ROW_CHECKSUM_KEY: (V42, "false"),
-    _ENCODING: (V40, "unsaferow"),
+    ENCODING_KEY: (V40, "unsaferow"),
 }
 """Settings on which the rows of the state depend: since which version they are pinned, and what a start takes
 where they are not."""
@@ -90,12 +89,16 @@ def forgotten_settings(s: RestartContext) -> list[str]:
 
 def _has_hashed_key(s: RestartContext) -> bool:
     """Whether a dropDuplicates has so many columns that their order in the key depends on the settings."""
-    return any(
-        isinstance(schema, StateSchema) and len(schema.key_columns) >= HASHED_FROM
-        for op in state_inventory(s.checkpoint).operators
-        if op.name in DEDUPLICATIONS
-        for schema in read_schemas(s.checkpoint, op.operator_id)
-    )
+    return any(_hashed_key(s, op) is not None for op in state_inventory(s.checkpoint).operators)
+
+
+def _hashed_key(s: RestartContext, op: OperatorState) -> StateSchema | None:
+    """The schema of such a dropDuplicates (within a watermark or not); None for every other operator."""
+    if op.name not in DEDUPLICATIONS:
+        return None
+    schemas = (item for item in read_schemas(s.checkpoint, op.operator_id) if isinstance(item, StateSchema))
+    schema = next(schemas, None)
+    return schema if schema is not None and len(schema.key_columns) >= HASHED_FROM else None
 
 
 def _of_the_state(s: RestartContext) -> OffsetEntry | None:
@@ -201,16 +204,14 @@ def _dedup_key(s: RestartContext, op: OperatorState) -> Verdict | None:
     """dropDuplicates (within a watermark or not) of five columns or more: the columns of the key are in
     another order, so old keys are not found."""
     newest, written = s.newest, _of_the_state(s)
-    if op.name not in DEDUPLICATIONS or newest is None or written is None:
+    if newest is None or written is None:
         return None
     as_given = newest.conf.get(KEY_ORDER) == "true" and s.version >= V43
     always = written.conf.get(KEY_ORDER) == "true" and not as_given
     if not always and not _crosses_4_0(s):
         return None
-    schema = next(
-        (item for item in read_schemas(s.checkpoint, op.operator_id) if isinstance(item, StateSchema)), None
-    )
-    if schema is None or len(schema.key_columns) < HASHED_FROM:
+    schema = _hashed_key(s, op)
+    if schema is None:
         return None
     count, now = len(schema.key_columns), hashed_order(schema.key_columns, s.version)
     if now == schema.key_columns:

@@ -14,7 +14,7 @@ from typing import Literal
 
 from core.checkpoint import Checkpoint
 from core.checkpoint.asked import committed_batch, find_operator
-from core.checkpoint.conf import ROW_CHECKSUM_KEY
+from core.checkpoint.conf import ENCODING_KEY, ROW_CHECKSUM_KEY
 from core.checkpoint.model import OffsetEntry, OperatorState
 from core.checkpoint.operator_metadata import StateSchema
 from core.checkpoint.restore_chain import expected_partition_ids
@@ -38,7 +38,6 @@ from core.checkpoint.state_content.unsafe_row import NotDecodedError, can_write,
 from core.errors import FileNotRead, UsageError
 from core.messages import say
 
-ENCODING_KEY = "spark.sql.streaming.stateStore.encodingFormat"
 CANCEL_EVERY = 1_000
 """Rows between two looks at whether somebody cancelled."""
 Largest = Literal["keys", "values"]
